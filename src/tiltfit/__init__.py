@@ -1,0 +1,60 @@
+"""Learn classifiers from unlabelled data plus stated expectations.
+
+>>> from tiltfit import TiltClassifier, expect, word
+>>> texts = ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher threw"]
+>>> clf = TiltClassifier([expect("hockey", given=word("puck")).about(0.9),
+...                       expect("baseball", given=word("bat")).about(0.9)])
+>>> clf.fit(texts).predict(["the goalie fell", "the pitcher fell"]).tolist()
+['hockey', 'baseball']
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
+    from tiltfit.estimators.persistence import load as load
+    from tiltfit.language.conditions import column as column
+    from tiltfit.language.conditions import feature as feature
+    from tiltfit.language.conditions import first as first
+    from tiltfit.language.conditions import last as last
+    from tiltfit.language.conditions import phrase as phrase
+    from tiltfit.language.conditions import position as position
+    from tiltfit.language.conditions import punctuation as punctuation
+    from tiltfit.language.conditions import regex as regex
+    from tiltfit.language.conditions import when as when
+    from tiltfit.language.conditions import word as word
+    from tiltfit.language.constraint import Constraint as Constraint
+    from tiltfit.language.constraint import ConstraintSet as ConstraintSet
+    from tiltfit.language.expect import expect as expect
+    from tiltfit.penalties.check import check_penalty as check_penalty
+
+# Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
+_HOME = {
+    "TiltClassifier": "tiltfit.estimators.classifier",
+    "load": "tiltfit.estimators.persistence",
+    "expect": "tiltfit.language.expect",
+    "Constraint": "tiltfit.language.constraint",
+    "ConstraintSet": "tiltfit.language.constraint",
+    "check_penalty": "tiltfit.penalties.check",
+    **dict.fromkeys(
+        ["column", "feature", "first", "last", "phrase", "position", "punctuation", "regex", "when", "word"],
+        "tiltfit.language.conditions",
+    ),
+}
+
+__all__ = ["__version__", *sorted(_HOME)]  # noqa: PLE0604
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'tiltfit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,272 @@
+"""What conditions look at: the input as the user gave it, not the model's features.
+
+An ``Inputs`` answers four questions about its positions (documents, rows or tokens):
+where does a word occur, what is the text, what stands in a column, what is a feature's value.
+A kind of input that has no answer refuses, naming what would work.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.errors import ConstraintError, DataError, did_you_mean
+
+BoolArray = npt.NDArray[np.bool_]
+Unit = Literal["documents", "rows", "tokens"]
+
+_WORD = re.compile(r"\w+")
+
+
+def tokenise(text: str) -> list[str]:
+    """Unicode words, case kept: the tokens that ``word`` and ``phrase`` compare with.
+
+    >>> tokenise("Don't re-boot WINDOWS 95!")
+    ['Don', 't', 're', 'boot', 'WINDOWS', '95']
+    """
+    return _WORD.findall(text)
+
+
+class WordIndex:
+    """Which positions contain which words; built in one pass, then each look-up is O(answer)."""
+
+    def __init__(self, tokens: Iterable[Iterable[str]], *, whole_tokens: bool = False) -> None:
+        self._whole_tokens = whole_tokens
+        postings: dict[str, list[int]] = {}
+        n = 0
+        for i, words in enumerate(tokens):
+            n += 1
+            for word in set(words):
+                postings.setdefault(word, []).append(i)
+        self.n = n
+        self._postings = postings
+        spellings: dict[str, list[str]] = {}
+        for word in postings:
+            spellings.setdefault(word.casefold(), []).append(word)
+        self._spellings = spellings
+
+    def positions(self, word: str, *, case: bool) -> npt.NDArray[np.intp]:
+        """Sorted positions that contain ``word`` as a whole token."""
+        if not self._whole_tokens and tokenise(word) != [word]:
+            raise ConstraintError(
+                f"word({word!r}) is not a single word, so it can never match a document. "
+                f"Use phrase({word!r}) for several words in a row, or regex(...)."
+            )
+        forms = [word] if case else self._spellings.get(word.casefold(), [])
+        found = [np.asarray(self._postings[f], dtype=np.intp) for f in forms if f in self._postings]
+        return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.intp)
+
+    def __contains__(self, word: str) -> bool:
+        return word.casefold() in self._spellings
+
+    @property
+    def words(self) -> list[str]:
+        """All words, case folded."""
+        return list(self._spellings)
+
+
+class Inputs(ABC):
+    """The raw input of a fit, addressed by position."""
+
+    unit: Unit
+
+    @property
+    @abstractmethod
+    def n(self) -> int:
+        """Number of positions."""
+
+    @abstractmethod
+    def index(self, column: str | None = None) -> WordIndex:
+        """Where words occur (in one column of a table, or in the only text there is)."""
+
+    @abstractmethod
+    def texts(self, column: str | None = None) -> Sequence[str]:
+        """The text at each position."""
+
+    @abstractmethod
+    def column(self, name: str) -> npt.NDArray[Any]:
+        """One value a position, from a table."""
+
+    @abstractmethod
+    def feature(self, name: str) -> npt.NDArray[np.float64]:
+        """One number a position: a named column of a matrix or a numeric column of a table."""
+
+    @abstractmethod
+    def row(self, i: int) -> Any:
+        """Position i as the user gave it: what ``when(callable)`` is called with."""
+
+
+class TextInputs(Inputs):
+    """A list of raw texts."""
+
+    unit: Unit = "documents"
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = list(texts)
+
+    @property
+    def n(self) -> int:
+        return len(self._texts)
+
+    @cached_property
+    def _index(self) -> WordIndex:
+        return WordIndex(tokenise(text) for text in self._texts)
+
+    def index(self, column: str | None = None) -> WordIndex:
+        self._refuse_column(column)
+        return self._index
+
+    def texts(self, column: str | None = None) -> Sequence[str]:
+        self._refuse_column(column)
+        return self._texts
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        self._refuse_column(name)
+        raise AssertionError  # pragma: no cover
+
+    def feature(self, name: str) -> npt.NDArray[np.float64]:
+        raise ConstraintError(
+            f"feature({name!r}) needs a matrix with feature_names= or a data frame, "
+            f"but X is a list of texts. Use word({name!r})."
+        )
+
+    def row(self, i: int) -> str:
+        return self._texts[i]
+
+    @staticmethod
+    def _refuse_column(column: str | None) -> None:
+        if column is not None:
+            raise ConstraintError(
+                f"column({column!r}) needs a data frame, but X is a list of texts. "
+                "Pass a frame that has this column."
+            )
+
+
+class MatrixInputs(Inputs):
+    """A dense or sparse matrix, whose columns may have names."""
+
+    unit: Unit = "rows"
+
+    def __init__(self, X: npt.NDArray[Any] | sparse.spmatrix | sparse.sparray, names: Sequence[str] | None) -> None:
+        self._X = X
+        self._columns = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
+        self._names = list(names) if names is not None else None
+
+    @property
+    def n(self) -> int:
+        return int(self._X.shape[0])
+
+    @cached_property
+    def _index(self) -> WordIndex:
+        names = self._require_names("word(...)")
+        by_row = sparse.csr_array(self._columns)
+        rows = (
+            [names[j] for j in by_row.indices[a:b][by_row.data[a:b] != 0]]
+            for a, b in zip(by_row.indptr[:-1], by_row.indptr[1:], strict=True)
+        )
+        return WordIndex(rows, whole_tokens=True)
+
+    def index(self, column: str | None = None) -> WordIndex:
+        if column is not None:
+            raise ConstraintError(f"column({column!r}).word(...) needs a data frame of texts, but X is a matrix.")
+        return self._index
+
+    def texts(self, column: str | None = None) -> Sequence[str]:
+        raise ConstraintError(
+            "phrase(...) and regex(...) look at raw text, but X is a matrix. "
+            "Pass the texts themselves (and the matrix's vectorizer as vectorizer=)."
+        )
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        return self.feature(name)
+
+    def feature(self, name: str) -> npt.NDArray[np.float64]:
+        names = self._require_names(f"feature({name!r})")
+        if name not in names:
+            raise ConstraintError(f"X has no feature named {name!r}.{did_you_mean(name, names)}")
+        values = self._columns[:, [names.index(name)]]
+        dense = values.toarray() if sparse.issparse(values) else values
+        return np.asarray(dense, dtype=np.float64).ravel()
+
+    def row(self, i: int) -> Any:
+        return self._X[i]
+
+    def _require_names(self, what: str) -> list[str]:
+        if self._names is None:
+            raise ConstraintError(
+                f"{what} needs to know what the columns of X mean, but X is a matrix without names. "
+                "Pass feature_names= to the estimator, or a data frame."
+            )
+        return self._names
+
+
+class TableInputs(Inputs):
+    """Named columns of equal length: numbers, categories or texts."""
+
+    unit: Unit = "rows"
+
+    def __init__(self, columns: Mapping[str, npt.NDArray[Any]]) -> None:
+        self._columns = dict(columns)
+        lengths = {len(values) for values in self._columns.values()}
+        if len(lengths) > 1:
+            raise DataError(f"The columns of a table must be equally long, but have lengths {sorted(lengths)}.")
+        self._n = lengths.pop() if lengths else 0
+        self._indexes: dict[str, WordIndex] = {}
+
+    @property
+    def n(self) -> int:
+        return self._n
+
+    @property
+    def text_columns(self) -> list[str]:
+        """Names of the columns that hold text."""
+        return [name for name, values in self._columns.items() if values.dtype.kind in "OUT"]
+
+    def index(self, column: str | None = None) -> WordIndex:
+        name = self._text_column(column)
+        if name not in self._indexes:
+            self._indexes[name] = WordIndex(tokenise(text) for text in self.texts(name))
+        return self._indexes[name]
+
+    def texts(self, column: str | None = None) -> Sequence[str]:
+        values = self._columns[self._text_column(column)]
+        return ["" if _is_missing(v) else str(v) for v in values]
+
+    def column(self, name: str) -> npt.NDArray[Any]:
+        if name not in self._columns:
+            raise ConstraintError(f"X has no column {name!r}.{did_you_mean(name, self._columns)}")
+        return self._columns[name]
+
+    def feature(self, name: str) -> npt.NDArray[np.float64]:
+        values = self.column(name)
+        if values.dtype.kind not in "biuf":
+            raise ConstraintError(f"feature({name!r}) needs numbers, but column {name!r} holds text.")
+        return values.astype(np.float64)
+
+    def row(self, i: int) -> dict[str, Any]:
+        return {name: values[i] for name, values in self._columns.items()}
+
+    def _text_column(self, column: str | None) -> str:
+        if column is not None:
+            self.column(column)
+            return column
+        texts = self.text_columns
+        if len(texts) == 1:
+            return texts[0]
+        which = ", ".join(repr(t) for t in texts) or "none"
+        raise ConstraintError(
+            f"X is a table with {len(texts)} text columns ({which}), so a word or pattern must say which: "
+            'column("title").word("x").'
+        )
+
+
+def _is_missing(value: object) -> bool:
+    # pd.NA and pd.NaT are told by name: comparing pd.NA gives neither true nor false.
+    return value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value
