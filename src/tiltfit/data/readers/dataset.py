@@ -1,0 +1,137 @@
+"""What reading gives: documents, labels, ids and where each came from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.data.readers.record import Fields, Part, Record, Value, missing_field
+from tiltfit.errors import DataFileError
+
+ObjectArray = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Documents as an estimator takes them.
+
+    ``X`` is a list of texts or, when columns were asked for, a mapping of column name to array that includes
+    the texts. ``y`` has None where a row is unlabelled, and is None if no source has a label field.
+    ``origins`` says of each row where it stands ("a.csv, line 3"); ``sources`` are the files, in order.
+    """
+
+    X: list[str] | dict[str, npt.NDArray[Any]]
+    y: ObjectArray | None
+    ids: list[str]
+    origins: list[str]
+    sources: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def labelled(self) -> npt.NDArray[np.bool_]:
+        """Which rows have a label."""
+        if self.y is None:
+            return np.zeros(len(self), dtype=np.bool_)
+        return np.array([label is not None for label in self.y], dtype=np.bool_)
+
+
+def assemble(parts: Sequence[Part], fields: Fields) -> Dataset:
+    """One data set from what several sources gave, in their order."""
+    records = [record for part in parts for record in part.records]
+    places = tuple(part.place for part in parts)
+    if not records:
+        raise DataFileError(f"{', '.join(places)}: no rows. There is nothing to read here.")
+    known = sorted(frozenset().union(*(part.fields for part in parts)))
+    _check_fields(", ".join(places), known, fields)
+    has_labels = fields.label is not None and fields.label in known
+    return Dataset(
+        X=_inputs(records, fields),
+        y=_labels(records) if has_labels else None,
+        ids=_identifiers(parts),
+        origins=[record.origin for record in records],
+        sources=places,
+    )
+
+
+def _check_fields(places: str, known: Sequence[str], fields: Fields) -> None:
+    for name in fields.columns:
+        if name not in known:
+            raise missing_field(places, 0, "column", name, known)
+    # A label field that was asked for by name and is nowhere is a slip; the usual name may well be absent.
+    if fields.label not in (None, Fields.label) and fields.label not in known:
+        raise missing_field(places, 0, "label", str(fields.label), known)
+
+
+def _inputs(records: Sequence[Record], fields: Fields) -> list[str] | dict[str, npt.NDArray[Any]]:
+    texts = [record.text for record in records]
+    if not fields.columns:
+        return texts
+    columns = {name: _column(name, j, records) for j, name in enumerate(fields.columns)}
+    return {fields.text: _objects(texts), **columns}
+
+
+def _objects(values: Sequence[Any]) -> ObjectArray:
+    # np.array(values, dtype=object) would look inside the values; filling does not.
+    array = np.empty(len(values), dtype=np.object_)
+    array[:] = values
+    return array
+
+
+_KINDS: Mapping[type, str] = {bool: "true or false", int: "a number", float: "a number", str: "text"}
+
+
+def _column(name: str, j: int, records: Sequence[Record]) -> npt.NDArray[Any]:
+    """Numbers (missing: NaN), booleans or objects (missing: None); refuses a mixture."""
+    values: list[Value] = [record.columns[j] for record in records]
+    kinds: dict[str, Record] = {}
+    for record, value in zip(records, values, strict=True):
+        if value is not None:
+            kinds.setdefault(_KINDS[type(value)], record)
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise DataFileError(
+            f"{second.origin}: the column {name!r} is {other} here, but {one} in {first.origin}. Use one kind."
+        )
+    if "a number" not in kinds:
+        whole = "true or false" in kinds and None not in values
+        return np.array(values, dtype=np.bool_) if whole else _objects(values)
+    if all(isinstance(v, int) and abs(v) < 2**63 for v in values):
+        return np.array(values, dtype=np.int64)
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def _labels(records: Sequence[Record]) -> ObjectArray:
+    """All labels, which must be of one type: 1, true and "1" would otherwise meet as equals or strangers."""
+    kinds: dict[str, Record] = {}
+    for record in records:
+        if record.label is not None:
+            kinds.setdefault(_LABELS[type(record.label)], record)
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise DataFileError(
+            f"{second.origin}: the label {second.label!r} is {other}, but {first.label!r} in {first.origin} is {one}. "
+            "Write all labels as one kind."
+        )
+    return _objects([record.label for record in records])
+
+
+_LABELS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
+
+
+def _identifiers(parts: Sequence[Part]) -> list[str]:
+    """Own ids where there are any, else ``file:line``, with the folder only if two files share a name."""
+    names = Counter(Path(part.place).name for part in parts)
+    found: list[str] = []
+    for part in parts:
+        name = Path(part.place).name
+        short = part.place if names[name] > 1 else name
+        found += [record.identifier or f"{short}:{record.line}" for record in part.records]
+    return found

@@ -1,0 +1,96 @@
+"""JSON Lines: one object a line. Empty lines are skipped."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import Any, Never
+
+from tiltfit.data.readers.record import Fields, Part, Record, Value, check_label, check_text, missing_field, problem
+from tiltfit.data.readers.source import lines
+
+
+def read_jsonl(place: str, raw: io.BufferedReader, fields: Fields) -> Part:
+    """Every line of a JSONL file as a record."""
+    records: list[Record] = []
+    seen: set[str] = set()
+    for number, line in lines(place, raw):
+        if line.strip():
+            item = _parse(place, number, line)
+            seen.update(item)
+            records.append(_record(place, number, item, fields))
+    return Part(place, records, frozenset(seen))
+
+
+def _parse(place: str, number: int, line: str) -> dict[str, Any]:
+    try:
+        item = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        why = f"not JSON: {error.msg} (column {error.colno})."
+        if line.lstrip().startswith("["):
+            why += " A list over several lines is not JSONL: write one object a line."
+        raise problem(place, number, why) from None
+    except RecursionError:
+        raise problem(place, number, "the JSON is nested too deeply.") from None
+    except ValueError as error:  # a number with thousands of digits, or one of the two hooks below
+        raise problem(place, number, f"not JSON: {error}") from None
+    if not isinstance(item, dict):
+        raise problem(place, number, f'the line is {_KINDS[type(item)]}, not an object such as {{"text": "..."}}.')
+    return item
+
+
+_KINDS = {
+    list: "a list",
+    str: "a string",
+    int: "a number",
+    float: "a number",
+    bool: "true or false",
+    type(None): "null",
+    dict: "an object",
+}
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    item = dict(pairs)
+    if len(item) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {twice!r} stands twice in one object.")
+    return item
+
+
+def _no_constant(name: str) -> Never:
+    raise ValueError(f"{name} is not a JSON value. Write null for a missing value.")
+
+
+def _record(place: str, number: int, item: dict[str, Any], fields: Fields) -> Record:
+    if fields.text not in item:
+        raise missing_field(place, number, "text", fields.text, list(item))
+    text = item[fields.text]
+    if not isinstance(text, str):
+        raise problem(place, number, f"the text field {fields.text!r} is {_KINDS[type(text)]}, not a string.")
+    return Record(
+        place,
+        number,
+        _identifier(place, number, item.get(fields.identifier)),
+        check_text(place, number, f"the field {fields.text!r}", text),
+        check_label(place, number, item.get(fields.label)) if fields.label is not None else None,
+        tuple(_value(place, number, name, item.get(name)) for name in fields.columns),
+    )
+
+
+def _identifier(place: str, number: int, value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, list | dict | bool):
+        raise problem(place, number, f"the id is {_KINDS[type(value)]}, not a string or a number.")
+    return check_text(place, number, "the id", str(value))
+
+
+def _value(place: str, number: int, name: str, value: Any) -> Value:
+    if isinstance(value, list | dict):
+        raise problem(place, number, f"the column {name!r} is {_KINDS[type(value)]}, not a number, a string or null.")
+    if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
+        raise problem(place, number, f"the column {name!r} is a number too large to compute with.")
+    return check_text(place, number, f"the column {name!r}", value) if isinstance(value, str) else value

@@ -1,0 +1,104 @@
+"""One document as a reader found it, and the checks that hold for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tiltfit.errors import DataFileError, did_you_mean
+
+MAX_TEXT = 1 << 24
+"""Longest text of one document, in characters: longer ones are a sign of a broken file, not of a document."""
+
+_SHOWN = 8  # field names in a message
+
+Label = str | int | bool
+Value = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names of the fields to read. ``label=None`` reads no labels."""
+
+    text: str = "text"
+    label: str | None = "label"
+    identifier: str = "id"
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One document. ``line`` is where it starts (0: the whole file ``place``)."""
+
+    place: str
+    line: int
+    identifier: str | None
+    text: str
+    label: Label | None
+    columns: tuple[Value, ...] = ()
+
+    @property
+    def origin(self) -> str:
+        return where(self.place, self.line)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one source gave: its records, and the names of the fields that it has."""
+
+    place: str
+    records: Sequence[Record]
+    fields: frozenset[str]
+
+
+def where(place: str, line: int = 0) -> str:
+    """``'a.csv, line 3'``, or only the file when the problem is no line's."""
+    return f"{place}, line {line}" if line else place
+
+
+def problem(place: str, line: int, why: str) -> DataFileError:
+    """The error for something wrong at a line of a file."""
+    return DataFileError(f"{where(place, line)}: {why}")
+
+
+def missing_field(place: str, line: int, role: str, name: str, known: Sequence[str]) -> DataFileError:
+    """The error for a field that is not there: names the nearest one and how to choose another."""
+    have = ", ".join(repr(k) for k in known[:_SHOWN]) + (", ..." if len(known) > _SHOWN else "")
+    return problem(
+        place,
+        line,
+        f"there is no {role} field {name!r} (the fields are: {have or 'none'})."
+        f"{did_you_mean(name, known)} Say which field to use with {role}=.",
+    )
+
+
+def check_text(place: str, line: int, what: str, value: str) -> str:
+    """``value``, unless it holds what no text should: NUL, half of a surrogate pair, millions of characters.
+
+    NumPy drops trailing NULs and lone surrogates cannot be written as UTF-8, so both would go wrong later.
+    """
+    if len(value) > MAX_TEXT:
+        raise problem(place, line, f"{what} has {len(value):,} characters; at most {MAX_TEXT:,} are read.")
+    if "\0" in value:
+        raise problem(place, line, f"{what} contains a NUL character. Is this a binary or UTF-16 file?")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise problem(place, line, f"{what} contains half of a surrogate pair, which is not text.") from None
+    return value
+
+
+def check_label(place: str, line: int, value: Any) -> Label | None:
+    """A label as it is, or None for "unlabelled": null, an empty or a blank string."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str):
+        return check_text(place, line, "the label", value)
+    if isinstance(value, bool | int):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)  # writers that know no missing integers turn 1 into 1.0
+    if isinstance(value, list | dict):
+        raise problem(place, line, "the label is a list or an object, but a document has one label at most.")
+    raise problem(place, line, f"the label {value!r} is neither text, a whole number, true nor false.")
