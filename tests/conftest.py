@@ -1,0 +1,26 @@
+"""Fixtures and settings for the whole suite."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from tiltfit.data.corpora import data_root
+
+# The first call of a kernel compiles it, so the time of an example says nothing: no deadlines.
+# In CI the examples are the same on every run; at home each run tries new ones.
+settings.register_profile("home", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "home"))
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real collections; a test that asks for it is skipped where there is none."""
+    root = data_root()
+    if root is None:
+        pytest.skip("the real collections are not on this machine; TILTFIT_DATA names their folder")
+    return root

@@ -1,0 +1,121 @@
+"""What imports what, and what an import costs. Each question is put to a fresh interpreter."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pkgutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
+
+import tiltfit
+
+ROOT = Path(__file__).resolve().parents[1]
+EVERYTHING = "from tiltfit import *"
+HELP = [sys.executable, "-c", "from tiltfit.cli.main import app; app()", "--help"]
+# Heavy, and not among the dependencies: users who have them pay only when they pass a frame.
+FOREIGN = {"pandas", "polars", "pyarrow", "matplotlib", "IPython", "torch"}
+
+
+def run(code: str, **environment: str) -> str:
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level packages in memory once ``code`` has run."""
+    return set(run(f"{code}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})").split())
+
+
+def seconds(statement: str) -> float:
+    # CPU time, because the other workers of a parallel test run compete for the clock.
+    return float(run(f"import time; t = time.process_time(); {statement}; print(time.process_time() - t)"))
+
+
+def extra_cost(statement: str, base: str, *, limit: float, rounds: int = 6) -> float:
+    """Least cost of ``statement`` minus least cost of ``base``, interleaved; stops as soon as it is under the limit."""
+    ours, theirs = [], []
+    for _ in range(rounds):
+        ours.append(seconds(statement))
+        theirs.append(seconds(base))
+        if min(ours) - min(theirs) <= limit:
+            break
+    return min(ours) - min(theirs)
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages(tiltfit.__path__, "tiltfit.")
+    return [module.name for module in found if not module.name.endswith("__main__")]
+
+
+def test_each_package_imports_only_what_is_below_it() -> None:
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        status = lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
+    assert status == EXIT_STATUS_SUCCESS, told.getvalue()
+
+
+def test_import_costs_little_more_than_scikit_learn() -> None:
+    assert extra_cost("import tiltfit", "import sklearn", limit=0.3) <= 0.3
+
+
+def test_using_every_public_name_costs_little_more_than_scikit_learn() -> None:
+    # `import tiltfit` is lazy, so this is the cost that people feel.
+    assert extra_cost(EVERYTHING, "import sklearn", limit=0.3) <= 0.3
+
+
+def test_import_alone_loads_neither_scikit_learn_nor_numba() -> None:
+    assert loaded_after("import tiltfit").isdisjoint({"sklearn", "scipy", "numba"})
+
+
+def test_numba_waits_for_the_first_fit() -> None:
+    made = "from tiltfit import *; TiltClassifier([expect('a', given=word('b')).about(0.9)])"
+    assert "numba" not in loaded_after(made)
+
+
+@pytest.mark.parametrize("code", [EVERYTHING, "import tiltfit.cli.main"])
+def test_nothing_foreign_is_imported(code: str) -> None:
+    assert loaded_after(code).isdisjoint(FOREIGN)
+
+
+def test_no_module_imports_anything_foreign_or_compiles() -> None:
+    # Importing the kernels loads Numba; their dispatchers must still be empty.
+    code = f"""
+import importlib, sys
+for name in {modules()!r}:
+    importlib.import_module(name)
+from numba.core.dispatcher import Dispatcher
+compiled = [
+    f"{{name}}.{{key}}"
+    for name, module in sys.modules.items() if name.startswith("tiltfit.")
+    for key, value in vars(module).items() if isinstance(value, Dispatcher) and value.signatures
+]
+assert not compiled, compiled
+"""
+    assert loaded_after(code).isdisjoint(FOREIGN)
+
+
+def test_every_public_name_resolves() -> None:
+    for name in tiltfit.__all__:
+        assert getattr(tiltfit, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        tiltfit.nothing  # noqa: B018
+
+
+def test_help_answers_within_a_second() -> None:
+    def once() -> float:
+        start = time.perf_counter()
+        done = subprocess.run(HELP, capture_output=True, text=True, check=True)
+        assert "demo" in done.stdout
+        return time.perf_counter() - start
+
+    # The first run may have to write bytecode; then the least of a few, as other workers compete for the clock.
+    assert any(once() <= 1.0 for _ in range(5))
