@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # The build backend is installed (pinned) beside the package instead of being fetched anew for each build,
 # so the setuptools and the wheel that an interpreter happens to bring along do not matter.
-INSTALL := $(PIP) install --quiet --constraint $(CONSTRAINTS)
+INSTALL := $(PIP) install --quiet --quiet --constraint $(CONSTRAINTS)
 EDITABLE := $(INSTALL) --no-build-isolation --editable
 
 # What the shell exports must not leak other packages into the environment.
@@ -44,7 +44,7 @@ test-newest:  ## run the tests with the highest supported versions (needs Python
 	@$(MAKE) --no-print-directory test VENV=.venv-newest CONSTRAINTS=constraints/newest.txt OLDEST_PYTHON=3.12
 
 wheel: $(VENV)/.runtime  ## build the wheel into dist/
-	@$(PIP) wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	@$(PIP) wheel --quiet --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:  ## remove environments, builds and caches
 	rm -rf .venv .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
