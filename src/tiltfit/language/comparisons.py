@@ -1,0 +1,328 @@
+"""Conditions on a column of a table or a feature of a matrix.
+
+Where the value is missing, neither a comparison nor its negation holds.
+"""
+
+from __future__ import annotations
+
+import numbers
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import ConstraintError, nearest
+from tiltfit.language.condition import Condition, Document
+from tiltfit.language.prose import join, show
+from tiltfit.language.table import Table
+from tiltfit.language.texts import Phrase, Regex, Word
+from tiltfit.language.values import Exact, Label, labels, text, threshold
+
+if TYPE_CHECKING:
+    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+
+Known = tuple[npt.NDArray[Any], "BoolArray"]  # values, and where there is one
+
+
+class _Source(Exact):
+    """Where the numbers of a comparison come from."""
+
+    name: str
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def numbers(self, inputs: Inputs, what: str) -> Known:
+        """One number a position, and where it is known."""
+
+    def above(self, value: float) -> Condition:
+        """Fires where the value is greater."""
+        return Above(self, value)
+
+    def below(self, value: float) -> Condition:
+        """Fires where the value is less."""
+        return Below(self, value)
+
+    def between(self, low: float, high: float) -> Condition:
+        """Fires where low ≤ value ≤ high."""
+        return Within(self, low, high)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column(_Source):
+    """A column of a table: compare it to get a condition, or group by it with ``per=``."""
+
+    name: str
+    kind = "column"
+
+    def __post_init__(self) -> None:
+        self._set(name=text(self.name, "The name of a column"))
+
+    def isin(self, *values: Label) -> Condition:
+        """Fires where the value is one of these."""
+        several = len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset)
+        return IsIn(self, tuple(cast(Any, values[0])) if several else values)
+
+    def equals(self, value: Label) -> Condition:
+        """Fires where the value is this one."""
+        return IsIn(self, (value,))
+
+    def word(self, text: str, case: bool | None = None) -> Condition:
+        """Fires where the column's text contains the word."""
+        return Word(text, case, self.name)
+
+    def phrase(self, text: str, case: bool | None = None) -> Condition:
+        """Fires where the column's text contains the words in a row."""
+        return Phrase(text, case, self.name)
+
+    def regex(self, pattern: str) -> Condition:
+        """Fires where the pattern occurs in the column's text."""
+        return Regex(pattern, self.name)
+
+    def numbers(self, inputs: Inputs, what: str) -> Known:
+        values = inputs.column(self.name)
+        if values.dtype.kind in "biuf":
+            return values, ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=np.bool_)
+        known = present(values)
+        found = np.zeros(len(values))
+        for i in np.flatnonzero(known):
+            if not isinstance(values[i], numbers.Real):
+                raise ConstraintError(f"{what} needs numbers, but column {self.name!r} holds {values[i]!r}.")
+            found[i] = float(values[i])
+        return found, known
+
+    def __repr__(self) -> str:
+        return f"column({self.name!r})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Feature(_Source, Condition):
+    """A named feature is not zero."""
+
+    name: str
+    keys = ("feature",)
+    kind = "feature"
+
+    def __post_init__(self) -> None:
+        self._set(name=text(self.name, "The name of a feature"))
+
+    def numbers(self, inputs: Inputs, what: str) -> Known:
+        values = inputs.feature(self.name)
+        return values, ~np.isnan(values)
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        values, known = self.numbers(inputs, repr(self))
+        return known & (values != 0), known & (values == 0)
+
+    def __repr__(self) -> str:
+        return f"feature({self.name!r})"
+
+    def to_document(self) -> Document:
+        return {"feature": self.name}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls(table.text(key))
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"{'without' if negated else 'with'} the feature {show(self.name)}"
+
+
+class _Comparison(Condition):
+    """A test of the numbers of a source."""
+
+    source: _Source
+    modifiers = ("column", "feature")
+
+    @property
+    @abstractmethod
+    def _words(self) -> str:
+        """``above 30``."""
+
+    @abstractmethod
+    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
+        """Where the test is passed."""
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        values, known = self.source.numbers(inputs, repr(self))
+        passed = self._test(values)
+        return known & passed, known & ~passed
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"whose {show(self.source.name)} is {'not ' if negated else ''}{self._words}"
+
+    def _check_source(self) -> None:
+        if not isinstance(self.source, _Source):
+            raise ConstraintError(f"{self.source!r} is neither column(...) nor feature(...).")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OneSided(_Comparison):
+    source: _Source
+    value: int | float
+
+    def __post_init__(self) -> None:
+        self._check_source()
+        self._set(value=threshold(self.value, f"The number in {self.source!r}.{self.keys[0]}(...)"))
+
+    @property
+    def _words(self) -> str:
+        return f"{self.keys[0]} {self.value}"
+
+    def __repr__(self) -> str:
+        return f"{self.source!r}.{self.keys[0]}({self.value!r})"
+
+    def to_document(self) -> Document:
+        return {self.source.kind: self.source.name, self.keys[0]: self.value}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls(_read_source(table), table.number(key))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Above(_OneSided):
+    """The value is greater than a number."""
+
+    keys = ("above",)
+
+    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
+        return np.asarray(values > self.value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Below(_OneSided):
+    """The value is less than a number."""
+
+    keys = ("below",)
+
+    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
+        return np.asarray(values < self.value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Within(_Comparison):
+    """The value lies between two numbers, both included."""
+
+    source: _Source
+    low: int | float
+    high: int | float
+    keys = ("between",)
+
+    def __post_init__(self) -> None:
+        self._check_source()
+        what = f"A bound of {self.source!r}.between(...)"
+        self._set(low=threshold(self.low, what), high=threshold(self.high, what))
+        if self.low > self.high:
+            raise ConstraintError(f"{self!r} can never fire: {self.low} is more than {self.high}.")
+
+    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
+        return np.asarray((values >= self.low) & (values <= self.high))
+
+    @property
+    def _words(self) -> str:
+        return f"between {self.low} and {self.high}"
+
+    def __repr__(self) -> str:
+        return f"{self.source!r}.between({self.low!r}, {self.high!r})"
+
+    def to_document(self) -> Document:
+        return {self.source.kind: self.source.name, "between": [self.low, self.high]}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls(_read_source(table), *table.pair(key))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IsIn(Condition):
+    """The value is one of these; strings, numbers and bools are different things."""
+
+    column: Column
+    values: tuple[Label, ...]
+    keys = ("equals", "isin")
+    modifiers = ("column",)
+    unordered = ("values",)
+
+    def __post_init__(self) -> None:
+        self._set(values=labels(self.values, f"{self.column!r}.isin(...)"))
+        if not self.values:
+            raise ConstraintError(f"{self.column!r}.isin() can never fire: pass at least one value.")
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        values = inputs.column(self.column.name)
+        known = present(values)
+        if values.dtype.kind in "iuf":
+            wanted = [v for v in self.values if not isinstance(v, str | bool)]
+            passed = np.logical_or.reduce([values == v for v in wanted], initial=False) & known
+        elif values.dtype.kind in "bOUT":
+            kinds = {(_kind(v), v) for v in self.values}
+            found = (k and (_kind(v), v) in kinds for v, k in zip(values, known, strict=True))
+            passed = np.fromiter(found, dtype=np.bool_, count=len(values))
+        else:
+            raise ConstraintError(f"{self!r} compares strings, numbers or bools, but the column holds {values.dtype}.")
+        return passed, known & ~passed
+
+    def suggest(self, inputs: Inputs) -> str | None:
+        values = inputs.column(self.column.name)
+        if values.dtype.kind not in "OUT":
+            return None
+        present_texts = {v for v in values if isinstance(v, str)}
+        return next((s for v in self.values if (s := nearest(v, present_texts)) is not None), None)
+
+    def __repr__(self) -> str:
+        if len(self.values) == 1:
+            return f"{self.column!r}.equals({self.values[0]!r})"
+        return f"{self.column!r}.isin({', '.join(map(repr, self.values))})"
+
+    def to_document(self) -> Document:
+        one = len(self.values) == 1
+        value = {"equals": self.values[0]} if one else {"isin": list(self.values)}
+        return {"column": self.column.name, **value}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        values = [table.label(key)] if key == "equals" else table.labels(key)
+        return cls(Column(table.text("column")), tuple(values))
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        values = [show(v) for v in self.values]
+        if not negated:
+            verb = join(values, "or")
+        elif len(values) == 1:
+            verb = f"not {values[0]}"
+        elif len(values) == 2:
+            verb = f"neither {values[0]} nor {values[1]}"
+        else:
+            verb = f"none of {join(values, 'and')}"
+        return f"whose {show(self.column.name)} is {verb}"
+
+
+def present(values: npt.NDArray[Any]) -> BoolArray:
+    """Where a value is not missing (None, NaN, NaT, pd.NA)."""
+    if values.dtype.kind in "biu":
+        return np.ones(len(values), dtype=np.bool_)
+    if values.dtype.kind in "fcmM":
+        return np.asarray(values == values)
+    return np.fromiter((not _missing(v) for v in values), dtype=np.bool_, count=len(values))
+
+
+def _missing(value: object) -> bool:
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return True
+    return isinstance(value, numbers.Real) and value != value
+
+
+def _kind(value: object) -> type | None:
+    if isinstance(value, bool | np.bool_):
+        return bool
+    if isinstance(value, numbers.Real):
+        return float
+    return str if isinstance(value, str) else None
+
+
+def _read_source(table: Table) -> _Source:
+    if ("column" in table) == ("feature" in table):
+        raise table.error("compares a number, so it needs either `column` or `feature`")
+    return Column(table.text("column")) if "column" in table else Feature(table.text("feature"))

@@ -1,0 +1,139 @@
+"""Conditions, as users write them.
+
+>>> word("puck") & ~phrase("hockey stick")
+word('puck') & ~phrase('hockey stick')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.language.comparisons import Above, Below, Column, Feature, IsIn, Within
+from tiltfit.language.condition import After, AllOf, AnyOf, Before, Condition, Document, Not, all_of, any_of
+from tiltfit.language.positions import First, Last, Position, Punctuation
+from tiltfit.language.prose import show
+from tiltfit.language.table import Table
+from tiltfit.language.texts import Phrase, Regex, Word
+from tiltfit.language.values import text as _text
+
+if TYPE_CHECKING:
+    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+
+__all__ = [
+    "Above",
+    "After",
+    "AllOf",
+    "AnyOf",
+    "Before",
+    "Below",
+    "Column",
+    "Condition",
+    "Feature",
+    "First",
+    "IsIn",
+    "Last",
+    "Not",
+    "Phrase",
+    "Position",
+    "Punctuation",
+    "Regex",
+    "When",
+    "Within",
+    "Word",
+    "all_of",
+    "any_of",
+    "column",
+    "feature",
+    "first",
+    "last",
+    "phrase",
+    "position",
+    "punctuation",
+    "regex",
+    "when",
+    "word",
+]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class When(Condition):
+    """A Python function of the document, row or token says so. It cannot be written to a file."""
+
+    function: Callable[[Any], object]
+    name: str
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ConstraintError(f"when({self.function!r}) needs a function of one document or row.")
+        self._set(name=_text(self.name, "The name of when(...)"))
+
+    def holds(self, inputs: Inputs) -> BoolArray:
+        return np.fromiter((self._ask(inputs.row(i), i) for i in range(inputs.n)), dtype=np.bool_, count=inputs.n)
+
+    def _ask(self, row: object, i: int) -> bool:
+        try:
+            return bool(self.function(row))
+        except Exception as error:
+            error.add_note(f"raised by the condition {self!r} at position {i} of X")
+            raise
+
+    def __repr__(self) -> str:
+        return f"when({self.name})"
+
+    def to_document(self) -> Document:
+        raise UnsupportedError(
+            f"{self!r} is a Python function, which cannot be written to a file. "
+            "Say it with word, phrase, regex, column or feature instead."
+        )
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        raise NotImplementedError  # it has no key, so no file announces it
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"for which {show(self.name)} {'does not hold' if negated else 'holds'}"
+
+
+def word(text: str, case: bool | None = None) -> Condition:
+    """Contains the word as a whole token; capitals count if it has one, or with ``case=True``."""
+    return Word(text, case)
+
+
+def phrase(text: str, case: bool | None = None) -> Condition:
+    """Contains these words in a row; capitals count if there is one, or with ``case=True``."""
+    return Phrase(text, case)
+
+
+def regex(pattern: str) -> Condition:
+    """The pattern (of Python's ``re``) occurs in the text."""
+    return Regex(pattern)
+
+
+def column(name: str) -> Column:
+    """A column of a table: ``column("age").above(30)``, ``column("title").word("x")``, ``per=column("county")``."""
+    return Column(name)
+
+
+def feature(name: str) -> Feature:
+    """A named feature is not zero; ``feature("length").above(3)`` compares it."""
+    return Feature(name)
+
+
+def when(function: Callable[[Any], object], name: str | None = None) -> Condition:
+    """A Python function of one document or row says so."""
+    return When(function, name or getattr(function, "__name__", None) or type(function).__name__)
+
+
+def position(k: int) -> Condition:
+    """The token at index k of its sequence: 0 is the first, -1 the last."""
+    return Position(k)
+
+
+punctuation: Condition = Punctuation()
+first: Condition = First()
+last: Condition = Last()

@@ -1,0 +1,267 @@
+"""A constraint: an event, where it is looked at, and what is expected of it; and a set of them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import overload
+
+from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
+from tiltfit.language.conditions import Column, Condition
+from tiltfit.language.events import Event, Labels, Statistic
+from tiltfit.language.relations import DistributedAs, Relation
+from tiltfit.language.values import Exact, Label, labels, match, real, text
+
+SCOPES = ("dataset", "instance", "sequence")
+PARTS = ("unlabelled", "all")
+
+
+@dataclass(frozen=True, eq=False)
+class Among(Exact):
+    """The event that a share is a share of (``of=``), and where it is looked at."""
+
+    event: Event
+    given: Condition | None = None
+
+    def __repr__(self) -> str:
+        return expectation_code(self.event, self.given)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint(Exact):
+    """What is expected: ``relation`` between the targets and the share of ``event`` where ``given`` fires.
+
+    ``of``: a share among the instances of another event. ``per``: one expectation for the whole data set, for each
+    instance or sequence, or for each value of a column. ``on``: the unlabelled part of the data, or all of it.
+    ``beta`` softens about and distributed_as, ``slack`` the hard relations.
+    """
+
+    event: Event
+    relation: Relation
+    given: Condition | None = None
+    of: Among | None = None
+    per: str | Column = "dataset"
+    on: str = "unlabelled"
+    beta: float | None = None
+    slack: float | None = None
+    name: str | None = None
+    rationale: str | None = None
+
+    def __post_init__(self) -> None:
+        self._check_types()
+        self._check_strength()
+        self._check_event()
+        problem = self.relation.check(share=not self.event.counts or self.of is not None)
+        if problem is not None:
+            raise self._error(problem)
+
+    @property
+    def title(self) -> str:
+        """Its name, or its sentence if it has none: how messages refer to it."""
+        return self.name if self.name is not None else str(self)
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        """Every label that it names."""
+        among = self.of.event.names if self.of is not None else ()
+        return (*self.event.names, *among, *self.relation.names)
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether it only makes sense for sequences."""
+        among = () if self.of is None else (self.of.event, self.of.given)
+        parts = (self.event, self.given, *among)
+        return self.per == "sequence" or any(part.is_sequence for part in parts if part is not None)
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether a value outside its interval is impossible, not just expensive."""
+        return self.relation.hard and not self.slack
+
+    def __str__(self) -> str:
+        from tiltfit.language.sentences import describe
+
+        return describe(self)
+
+    def __repr__(self) -> str:
+        expectation = expectation_code(self.event, self.given, self.of, self.per, self.on)
+        strength = {"beta": self.beta, "slack": self.slack, "name": self.name, "rationale": self.rationale}
+        extra = "".join(f", {key}={value!r}" for key, value in strength.items() if value is not None)
+        return f"{expectation}.{self.relation.code}{self.relation.options}{extra})"
+
+    def _error(self, problem: str) -> ConstraintError:
+        return ConstraintError(f"{self!r}: {problem}.")
+
+    def _check_types(self) -> None:
+        if not isinstance(self.event, Event) or not isinstance(self.relation, Relation):
+            raise ConstraintError("A constraint needs an event and a relation: expect('hockey').about(0.9).")
+        check_given(self.given)
+        if self.of is not None and not isinstance(self.of, Among):
+            raise self._error(f"of must be an event, like of=expect.change(), but is {self.of!r}")
+        if not isinstance(self.per, Column) and self.per not in SCOPES:
+            raise self._error(f"per={self.per!r} is unknown: it is {', '.join(map(repr, SCOPES))} or column(...)")
+        if self.on not in PARTS:
+            raise self._error(f"on={self.on!r} is unknown: it is {' or '.join(map(repr, PARTS))}")
+        for key in ("name", "rationale"):
+            if getattr(self, key) is not None:
+                self._set(**{key: text(getattr(self, key), f"The {key} of a constraint")})
+
+    def _check_strength(self) -> None:
+        if self.beta is not None:
+            self._set(beta=real(self.beta, "beta"))
+            if self.beta is not None and self.beta <= 0:
+                raise self._error(f"beta must be positive, but is {self.beta:g}")
+            if self.relation.hard:
+                warnings.warn(f"{self!r}: beta has no effect on a hard relation; slack= softens it.", TiltfitWarning, 4)
+        if self.slack is not None:
+            if not self.relation.hard:
+                raise self._error("slack softens between, at_least, at_most and exactly; use beta= here")
+            self._set(slack=real(self.slack, "slack"))
+            if self.slack is not None and self.slack < 0:
+                raise self._error(f"slack must not be negative, but is {self.slack:g}")
+
+    def _check_event(self) -> None:
+        nameless = self.event == Labels()
+        if isinstance(self.relation, DistributedAs):
+            if not nameless:
+                raise self._error("distributed_as names the labels itself: write expect(given=...)")
+            if self.of is not None:
+                raise self._error("distributed_as speaks of all classes, so it takes no of=")
+        elif nameless:
+            raise self._error("it names no label; write expect('hockey', ...), or use distributed_as")
+        if self.of is None:
+            return
+        if isinstance(self.event, Statistic) or isinstance(self.of.event, Statistic):
+            raise self._error("a statistic has no instances, so there is no share of them: leave of= out")
+        if self.of.event == Labels():
+            raise self._error("of= names no label")
+        check_given(self.of.given)
+        if self.event == self.of.event and self.given == self.of.given:
+            raise self._error("this share is always 1: of= names the same event; say where with given=")
+        both_labels = isinstance(self.event, Labels) and isinstance(self.of.event, Labels)
+        if both_labels and not self.event.outcomes()[1] <= self.of.event.outcomes()[1]:
+            raise self._error("it is no share: the labels of of= must include those of the event")
+
+
+def expectation_code(
+    event: Event, given: object = None, of: object = None, per: object = "dataset", on: object = "unlabelled"
+) -> str:
+    """The Python call that says all this, without what is left at its default."""
+    call, arguments = event.code
+    options = (("given", given, None), ("of", of, None), ("per", per, "dataset"), ("on", on, "unlabelled"))
+    shown = [f"{key}={value!r}" for key, value, default in options if value != default]
+    return f"{call}({', '.join([arguments, *shown] if arguments else shown)})"
+
+
+def check_given(given: object) -> None:
+    """Refuse what is no condition, with what was probably meant."""
+    if given is None or isinstance(given, Condition):
+        return
+    if isinstance(given, Column):
+        raise ConstraintError(f"given={given!r} is no condition yet: add .above(...), .isin(...) or .word(...).")
+    hint = f": write word({given!r})" if isinstance(given, str) else ", like word('puck')"
+    raise ConstraintError(f"given must be a condition, but is {given!r}{hint}.")
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintSet(Exact, Sequence[Constraint]):
+    """Constraints in the order given, with different names and no two that contradict each other.
+
+    ``classes``: the labels there are, if the set says so; then every label named must be one of them.
+    """
+
+    constraints: tuple[Constraint, ...] = ()
+    classes: tuple[Label, ...] | None = None
+
+    def __post_init__(self) -> None:
+        from tiltfit.language.conflicts import check_conflicts
+
+        self._set(constraints=tuple(_constraint(c) for c in self.constraints))
+        counts = Counter(c.name for c in self.constraints if c.name is not None)
+        for name, count in counts.items():
+            if count > 1:
+                raise ConstraintError(f"{count} constraints have the name {name!r}: give each its own.")
+        if self.classes is not None:
+            self._set(classes=labels(self.classes, "classes"))
+            self.check_labels(self.classes or ())
+        check_conflicts(self.constraints, self.classes)
+
+    @staticmethod
+    def of(source: ConstraintSet | Constraint | Iterable[Constraint] | str | os.PathLike[str]) -> ConstraintSet:
+        """A set from what users pass: a set, one constraint, several, or the path of a TOML file."""
+        if isinstance(source, ConstraintSet):
+            return source
+        if isinstance(source, Constraint):
+            return ConstraintSet((source,))
+        if isinstance(source, str | os.PathLike):
+            return ConstraintSet.from_toml(Path(source))
+        if isinstance(source, Iterable):
+            return ConstraintSet(tuple(source))
+        return ConstraintSet((source,))
+
+    @staticmethod
+    def from_toml(source: str | os.PathLike[str]) -> ConstraintSet:
+        """Read TOML: a path object, a string that ends in ``.toml``, or the text itself."""
+        from tiltfit.language import toml
+
+        is_path = not isinstance(source, str) or (source.endswith(".toml") and "\n" not in source)
+        return toml.read(source) if is_path else toml.loads(str(source))
+
+    def to_toml(self) -> str:
+        """The set as TOML; ``from_toml`` gives back an equal set."""
+        from tiltfit.language import toml
+
+        return toml.dumps(self)
+
+    def check_labels(self, classes: Iterable[object]) -> None:
+        """Refuse a constraint that names a label which is none of the classes."""
+        known = list(classes)
+        for constraint in self.constraints:
+            for name in constraint.names:
+                if match(name, known) is None:
+                    some = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
+                    raise UnknownLabelError(
+                        f"The constraint {constraint.title!r} names the label {name!r}, "
+                        f"which is not one of the classes ({some}).{did_you_mean(name, known)}"
+                    )
+
+    def with_classes(self, classes: Iterable[Label]) -> ConstraintSet:
+        """The same constraints with these classes: labels and contradictions are checked against them."""
+        return ConstraintSet(self.constraints, tuple(classes))
+
+    def __len__(self) -> int:
+        return len(self.constraints)
+
+    @overload
+    def __getitem__(self, index: int) -> Constraint: ...
+    @overload
+    def __getitem__(self, index: slice) -> ConstraintSet: ...
+    def __getitem__(self, index: int | slice) -> Constraint | ConstraintSet:
+        if isinstance(index, slice):
+            return ConstraintSet(self.constraints[index], self.classes)
+        return self.constraints[index]
+
+    def __iter__(self) -> Iterator[Constraint]:
+        return iter(self.constraints)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.constraints))
+
+    def __repr__(self) -> str:
+        classes = "" if self.classes is None else f", classes={self.classes!r}"
+        return f"ConstraintSet([{', '.join(map(repr, self.constraints))}]{classes})"
+
+
+def _constraint(value: object) -> Constraint:
+    if isinstance(value, Constraint):
+        return value
+    relation = getattr(value, "unfinished", None)
+    if relation is not None:
+        raise ConstraintError(
+            f"{value!r} is unfinished: it does not say what is expected. Add {relation}, between, at_least or the like."
+        )
+    raise ConstraintError(f"{value!r} is no constraint. Write expect('hockey', given=word('puck')).about(0.9).")

@@ -1,0 +1,219 @@
+"""``expect``: the word that starts every constraint.
+
+>>> from tiltfit.language.conditions import word
+>>> expect("hockey", given=word("puck")).about(0.9)
+expect('hockey', given=word('puck')).about(0.9)
+>>> print(expect("hockey", given=word("puck")).about(0.9))
+about 90% of documents with the word "puck" are hockey
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from tiltfit.errors import ConstraintError
+from tiltfit.language.conditions import Column, Condition
+from tiltfit.language.constraint import Among, Constraint, check_given, expectation_code
+from tiltfit.language.events import (
+    Change,
+    End,
+    Event,
+    Labels,
+    Repeats,
+    Segments,
+    Start,
+    Statistic,
+    Stay,
+    Transition,
+)
+from tiltfit.language.relations import (
+    About,
+    AtLeast,
+    AtMost,
+    Between,
+    DistributedAs,
+    Exactly,
+    Relation,
+    shares_of,
+)
+from tiltfit.language.values import Exact, Label
+
+
+@dataclass(frozen=True, eq=False)
+class Expectation(Exact):
+    """An event and where it is looked at, still without what is expected of it."""
+
+    event: Event
+    given: Condition | None = None
+    of: Among | None = None
+    per: str | Column = "dataset"
+    on: str = "unlabelled"
+    unfinished = "about"  # the relation that messages propose
+
+    def __post_init__(self) -> None:
+        check_given(self.given)
+
+    def about(
+        self,
+        target: float,
+        *,
+        penalty: str = "l2",
+        beta: float | None = None,
+        name: str | None = None,
+        rationale: str | None = None,
+    ) -> Constraint:
+        """Near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``."""
+        return self._finish(About(target, penalty), beta, None, name, rationale)
+
+    def between(
+        self,
+        low: float,
+        high: float,
+        *,
+        beta: float | None = None,
+        slack: float | None = None,
+        name: str | None = None,
+        rationale: str | None = None,
+    ) -> Constraint:
+        """low ≤ m ≤ high."""
+        return self._finish(Between(low, high), beta, slack, name, rationale)
+
+    def at_least(
+        self,
+        target: float,
+        *,
+        beta: float | None = None,
+        slack: float | None = None,
+        name: str | None = None,
+        rationale: str | None = None,
+    ) -> Constraint:
+        """m ≥ target."""
+        return self._finish(AtLeast(target), beta, slack, name, rationale)
+
+    def at_most(
+        self,
+        target: float,
+        *,
+        beta: float | None = None,
+        slack: float | None = None,
+        name: str | None = None,
+        rationale: str | None = None,
+    ) -> Constraint:
+        """m ≤ target."""
+        return self._finish(AtMost(target), beta, slack, name, rationale)
+
+    def exactly(
+        self,
+        target: float,
+        *,
+        beta: float | None = None,
+        slack: float | None = None,
+        name: str | None = None,
+        rationale: str | None = None,
+    ) -> Constraint:
+        """m = target."""
+        return self._finish(Exactly(target), beta, slack, name, rationale)
+
+    def distributed_as(
+        self,
+        shares: Mapping[Label, float] | Iterable[tuple[Label, float]],
+        *,
+        beta: float | None = None,
+        name: str | None = None,
+        rationale: str | None = None,
+    ) -> Constraint:
+        """The shares of all classes are near these; a class that is left out has share 0."""
+        return self._finish(DistributedAs(shares_of(shares)), beta, None, name, rationale)
+
+    def _finish(
+        self, relation: Relation, beta: float | None, slack: float | None, name: str | None, rationale: str | None
+    ) -> Constraint:
+        return Constraint(self.event, relation, self.given, self.of, self.per, self.on, beta, slack, name, rationale)
+
+    def __repr__(self) -> str:
+        return expectation_code(self.event, self.given, self.of, self.per, self.on)
+
+
+def _among(expectation: Expectation) -> Among:
+    if expectation.of is not None or expectation.per != "dataset" or expectation.on != "unlabelled":
+        raise ConstraintError(f"of={expectation!r} can only say an event and given=.")
+    return Among(expectation.event, expectation.given)
+
+
+class _Scope(TypedDict, total=False):
+    given: Condition | None
+    of: Expectation | Among | None
+    per: str | Column
+    on: str
+
+
+class _Expect:
+    """Starts a constraint: ``expect("hockey")`` speaks of labels, ``expect.change()`` and the others of sequences.
+
+    All take ``given=`` (a condition), ``of=`` (another event), ``per=`` and ``on=``.
+    """
+
+    def __call__(
+        self,
+        *labels: Label,
+        given: Condition | None = None,
+        of: Expectation | Among | None = None,
+        per: str | Column = "dataset",
+        on: str = "unlabelled",
+    ) -> Expectation:
+        """The label is one of these."""
+        return _expectation(Labels(labels), given=given, of=of, per=per, on=on)
+
+    def stay(self, **scope: Unpack[_Scope]) -> Expectation:
+        """A token has the label of the token before it."""
+        return _expectation(Stay(), **scope)
+
+    def change(self, **scope: Unpack[_Scope]) -> Expectation:
+        """A token has another label than the token before it."""
+        return _expectation(Change(), **scope)
+
+    def transition(self, before: Label, after: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """A token labelled ``before`` is followed by one labelled ``after``."""
+        return _expectation(Transition(before, after), **scope)
+
+    def start(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """A sequence's first token has one of these labels."""
+        return _expectation(Start(labels), **scope)
+
+    def end(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """A sequence's last token has one of these labels."""
+        return _expectation(End(labels), **scope)
+
+    def segments(self, label: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """The number of segments of a label in a sequence."""
+        return _expectation(Segments(label), **scope)
+
+    def repeats(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """How often a field comes back in a sequence: one of these, or any."""
+        return _expectation(Repeats(labels), **scope)
+
+    def statistic(self, name: str, **scope: Unpack[_Scope]) -> Expectation:
+        """A named statistic of the whole sequence."""
+        return _expectation(Statistic(name), **scope)
+
+    def __repr__(self) -> str:
+        return "expect"
+
+
+def _expectation(
+    event: Event,
+    given: Condition | None = None,
+    of: Expectation | Among | None = None,
+    per: str | Column = "dataset",
+    on: str = "unlabelled",
+) -> Expectation:
+    if isinstance(of, Expectation):
+        of = _among(of)
+    elif of is not None and not isinstance(of, Among):
+        raise ConstraintError(f"of must be an event, like of=expect.change(), but is {of!r}.")
+    return Expectation(event, given, of, per, on)
+
+
+expect = _Expect()

@@ -1,0 +1,81 @@
+"""Small pieces of English that events, conditions and relations share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+
+
+def quote(text: str) -> str:
+    """In double quotes, with what cannot be printed escaped.
+
+    >>> print(quote("puck"), quote("two\\nlines"))
+    "puck" "two\\nlines"
+    """
+    return f'"{text}"' if text.isprintable() else json.dumps(text, ensure_ascii=False)
+
+
+def show(name: object) -> str:
+    """A label or column name as it is, or quoted if it would get lost in a sentence."""
+    word = str(name)
+    plain = word.isprintable() and word == word.strip() and word != ""
+    return word if plain else quote(word)
+
+
+def join(parts: Sequence[str], conjunction: str) -> str:
+    """
+    >>> join(["a"], "or"), join(["a", "b"], "or"), join(["a", "b", "c"], "and")
+    ('a', 'a or b', 'a, b and c')
+    """
+    if len(parts) == 1:
+        return parts[0]
+    return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
+
+
+def percent(share: float) -> str:
+    """A share in percent; digits that only rounding made are dropped, digits that tell it from 0 or 1 are kept.
+
+    >>> percent(0.9), percent(0.07), percent(0.333), percent(1 / 3), percent(0.005), percent(0.99995), percent(1.0)
+    ('90%', '7%', '33.3%', '33.3%', '0.5%', '99.995%', '100%')
+    """
+    shift = Decimal(repr(share)) * 100
+    edge = min(share, 1 - share)
+    if _places(shift) > 4 and edge > 0:
+        if share < 1e-8:
+            return f"{100 * share:.3g}%"
+        shift = round(shift, max(1, 1 - math.floor(math.log10(100 * edge))))
+    return f"{_plain(shift)}%"
+
+
+def amount(value: float) -> str:
+    """A count without spurious digits.
+
+    >>> amount(1.0), amount(0.05), amount(2 / 3), amount(12345.0)
+    ('1', '0.05', '0.667', '12345')
+    """
+    exact = Decimal(repr(value))
+    if abs(value) >= 1e15 or 0 < abs(value) < 1e-6:
+        return f"{value:.3g}"
+    if _places(exact) <= 4:
+        return _plain(exact)
+    return _plain(round(exact, max(2, 2 - math.floor(math.log10(abs(value))))))
+
+
+def ordinal(k: int) -> str:
+    """
+    >>> [ordinal(k) for k in (1, 2, 3, 4, 11, 12, 13, 21, 102, 111)]
+    ['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '102nd', '111th']
+    """
+    suffix = "th" if 10 <= k % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(k % 10, "th")
+    return f"{k}{suffix}"
+
+
+def _places(value: Decimal) -> int:
+    return max(0, -int(value.normalize().as_tuple().exponent))
+
+
+def _plain(value: Decimal) -> str:
+    whole = f"{value:f}"
+    return whole.rstrip("0").rstrip(".") if "." in whole else whole

@@ -1,0 +1,291 @@
+"""How the expectation m of an event relates to the user's numbers: about, between, at least and so on.
+
+A relation class owns its TOML key, its Python code and its words; which penalty it becomes is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tiltfit.errors import ConstraintError, did_you_mean
+from tiltfit.language.prose import join, percent, show
+from tiltfit.language.table import Table
+from tiltfit.language.values import Exact, Label, labels, real
+
+Document = dict[str, object]
+
+PENALTIES = ("l2", "l1")
+_SUM_TOLERANCE = 1e-6
+
+
+class Relation(Exact):
+    """One kind of relation. ``hard``: it holds or it does not; otherwise it is a matter of degree."""
+
+    registry: ClassVar[dict[str, type[Relation]]] = {}
+    keys: ClassVar[tuple[str, ...]]
+    modifiers: ClassVar[tuple[str, ...]] = ()
+    hard: ClassVar[bool] = True
+
+    def __init_subclass__(cls) -> None:
+        for key in cls.__dict__.get("keys", ()):
+            Relation.registry[key] = cls
+
+    @property
+    @abstractmethod
+    def numbers(self) -> tuple[float, ...]:
+        """The target or targets."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Lowest and highest m that a hard relation allows (−∞, ∞ where it says nothing)."""
+        raise ConstraintError(f"{self.code} allows every value, at a price: it has no interval.")
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        """The labels that the relation names."""
+        return ()
+
+    def check(self, share: bool) -> str | None:
+        """What is wrong with the targets, if they speak of a share (or else of a count)."""
+        for number in self.numbers:
+            if number < 0:
+                return f"a {'share' if share else 'count'} cannot be negative, but {number:g} is"
+            if share and number > 1:
+                hint = f". Write {number / 100:g} for {number:g}%" if number <= 100 else ""
+                return f"{number:g} is not a share: shares lie between 0 and 1{hint}"
+        return None
+
+    @property
+    @abstractmethod
+    def code(self) -> str:
+        """The call that makes it: ``about(0.9)``."""
+
+    @property
+    def options(self) -> str:
+        """Further keyword arguments of that call."""
+        return ""
+
+    @abstractmethod
+    def to_document(self) -> Document:
+        """The relation's key and value."""
+
+    @classmethod
+    @abstractmethod
+    def from_table(cls, table: Table, key: str) -> Relation:
+        """Read the relation that ``key`` announces."""
+
+    @abstractmethod
+    def words(self, number: Callable[[float], str]) -> str:
+        """``about 90%``, with numbers written by ``number``."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Single(Relation):
+    """A relation to one number."""
+
+    target: float
+    adverb: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        self._set(target=real(self.target, f"The target of {self.keys[0]}(...)"))
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return (self.target,)
+
+    @property
+    def code(self) -> str:
+        return f"{self.keys[0]}({_number(self.target)}"
+
+    def to_document(self) -> Document:
+        return {self.keys[0]: self.target}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Relation:
+        return cls(table.number(key))
+
+    def words(self, number: Callable[[float], str]) -> str:
+        return f"{self.adverb} {number(self.target)}"
+
+
+@dataclass(frozen=True, eq=False)
+class About(_Single):
+    """m is near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``."""
+
+    penalty: str = "l2"
+    keys = ("about",)
+    modifiers = ("penalty",)
+    hard = False
+    adverb = "about"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.penalty not in PENALTIES:
+            raise ConstraintError(
+                f"penalty={self.penalty!r} is unknown: about(...) takes "
+                f"{' or '.join(map(repr, PENALTIES))}.{did_you_mean(self.penalty, PENALTIES)}"
+            )
+
+    @property
+    def options(self) -> str:
+        return "" if self.penalty == "l2" else f", penalty={self.penalty!r}"
+
+    def to_document(self) -> Document:
+        extra: Document = {} if self.penalty == "l2" else {"penalty": self.penalty}
+        return {"about": self.target, **extra}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Relation:
+        return cls(table.number(key), table.text("penalty") if "penalty" in table else "l2")
+
+
+@dataclass(frozen=True, eq=False)
+class AtLeast(_Single):
+    """m ≥ u."""
+
+    keys = ("at_least",)
+    adverb = "at least"
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.target, math.inf
+
+
+@dataclass(frozen=True, eq=False)
+class AtMost(_Single):
+    """m ≤ u."""
+
+    keys = ("at_most",)
+    adverb = "at most"
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return -math.inf, self.target
+
+
+@dataclass(frozen=True, eq=False)
+class Exactly(_Single):
+    """m = u."""
+
+    keys = ("exactly",)
+    adverb = "exactly"
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.target, self.target
+
+
+@dataclass(frozen=True, eq=False)
+class Between(Relation):
+    """low ≤ m ≤ high."""
+
+    low: float
+    high: float
+    keys = ("between",)
+
+    def __post_init__(self) -> None:
+        what = "A bound of between(...)"
+        self._set(low=real(self.low, what), high=real(self.high, what))
+        if self.low > self.high:
+            raise ConstraintError(
+                f"between({_number(self.low)}, {_number(self.high)}) is empty: the lower bound comes first."
+            )
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return self.low, self.high
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.low, self.high
+
+    @property
+    def code(self) -> str:
+        return f"between({_number(self.low)}, {_number(self.high)}"
+
+    def to_document(self) -> Document:
+        return {"between": [self.low, self.high]}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Relation:
+        return cls(*table.pair(key))
+
+    def words(self, number: Callable[[float], str]) -> str:
+        return f"between {number(self.low)} and {number(self.high)}"
+
+
+@dataclass(frozen=True, eq=False)
+class DistributedAs(Relation):
+    """The shares of all classes are near these, by generalised KL; a class that is left out has share 0."""
+
+    shares: tuple[tuple[Label, float], ...]
+    keys = ("distribution",)
+    hard = False
+    unordered = ("shares",)
+
+    def __post_init__(self) -> None:
+        pairs = _pairs(self.shares)
+        names = labels([name for name, _ in pairs], "distributed_as(...)")
+        values = [real(share, f"The share of {name!r} in distributed_as(...)") for name, share in pairs]
+        if not names:
+            raise ConstraintError("distributed_as({}) names no label: give a share for each.")
+        self._set(shares=tuple(zip(names, values, strict=True)))
+        for name, share in self.shares:
+            if share < 0:
+                raise ConstraintError(f"The share of {name!r} in distributed_as(...) is negative: {share:g}.")
+        total = math.fsum(values)
+        if abs(total - 1) > _SUM_TOLERANCE:
+            raise ConstraintError(f"The shares of {self.code}) sum to {total:.6g}, but must sum to 1.")
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        return tuple(name for name, _ in self.shares)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        return tuple(share for _, share in self.shares)
+
+    def check(self, share: bool) -> str | None:
+        return None  # checked above: it always speaks of shares
+
+    @property
+    def code(self) -> str:
+        if len(dict(self.shares)) == len(self.shares):
+            items = ", ".join(f"{name!r}: {_number(share)}" for name, share in self.shares)
+            return f"distributed_as({{{items}}}"
+        pairs = ", ".join(f"({name!r}, {_number(share)})" for name, share in self.shares)
+        return f"distributed_as([{pairs}]"  # labels like 1 and True, which one dict cannot hold
+
+    def to_document(self) -> Document:
+        if all(isinstance(name, str) for name in self.names):
+            return {"distribution": {str(name): share for name, share in self.shares}}
+        return {"distribution": [[name, share] for name, share in self.shares]}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Relation:
+        return cls(tuple(table.shares(key)))
+
+    def words(self, number: Callable[[float], str]) -> str:
+        return join([f"{percent(share)} {show(name)}" for name, share in self.shares], "and")
+
+
+def shares_of(value: object) -> tuple[tuple[Label, float], ...]:
+    """The pairs (label, share) of a mapping or an iterable of pairs."""
+    items = value.items() if isinstance(value, Mapping) else value
+    return _pairs(items)
+
+
+def _pairs(items: object) -> tuple[tuple[Label, float], ...]:
+    pairs = list(items) if isinstance(items, Iterable) and not isinstance(items, str) else None
+    if pairs is None or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {items!r}.")
+    return tuple((name, share) for name, share in pairs)
+
+
+def _number(value: float) -> str:
+    """As code: whole numbers without their ``.0``."""
+    return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

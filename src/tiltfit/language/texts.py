@@ -1,0 +1,207 @@
+"""Conditions on text: a word, words in a row, a pattern."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.data.inputs import tokenise
+from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.language.condition import Condition, Document
+from tiltfit.language.prose import quote, show
+from tiltfit.language.spelling import nearest_word
+from tiltfit.language.table import Table
+from tiltfit.language.values import text
+
+if TYPE_CHECKING:
+    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Spelt(Condition):
+    """Something spelt out. ``case=None``: capital letters count only if it has one."""
+
+    text: str
+    case: bool | None = None
+    column: str | None = None
+    modifiers = ("case", "column")
+
+    def __post_init__(self) -> None:
+        self._set(text=text(self.text, f"The text of {self.keys[0]}(...)"))
+        if self.case not in (None, True, False):
+            raise ConstraintError(f"case of {self.keys[0]}({self.text!r}) must be True, False or None.")
+        self._set(case=None if self.case is None else bool(self.case))
+        if self.column is not None:
+            self._set(column=text(self.column, "The name of a column"))
+
+    @property
+    def exact_case(self) -> bool:
+        """Whether capital letters count."""
+        return _has_capital(self.text) if self.case is None else self.case
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return (self.text,)
+
+    def suggest(self, inputs: Inputs) -> str | None:
+        index = inputs.index(self.column)
+        for word in self.words:
+            if word not in index:
+                return nearest_word(word, index)
+            if self.exact_case and not len(index.positions(word, case=True)):
+                return word.casefold()
+        return None
+
+    def __repr__(self) -> str:
+        case = "" if self.case is None else f", case={self.case}"
+        return f"{_on_column(self.column)}{self.keys[0]}({self.text!r}{case})"
+
+    def to_document(self) -> Document:
+        document: Document = {} if self.column is None else {"column": self.column}
+        document[self.keys[0]] = self.text
+        return document if self.case is None else {**document, "case": self.case}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        case = table.flag("case") if "case" in table else None
+        return cls(table.text(key), case, table.text("column") if "column" in table else None)
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"{'without' if negated else 'with'} the {self.keys[0]} {self._quoted}"
+
+    @property
+    def _quoted(self) -> str:
+        usual = self.exact_case == _has_capital(self.text)
+        case = "" if usual else " in exactly this case" if self.exact_case else " in any case"
+        column = "" if self.column is None else f" in {show(self.column)}"
+        return f"{quote(self.text)}{case}{column}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Word(_Spelt):
+    """A document contains the word as a whole token; a token is the word."""
+
+    keys = ("word",)
+
+    def holds(self, inputs: Inputs) -> BoolArray:
+        return _at(inputs.index(self.column).positions(self.text, case=self.exact_case), inputs.n)
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        if unit == "tokens":
+            return f"{'not ' if negated else ''}reading {self._quoted}"
+        return super().clause(unit, negated)
+
+    def neighbour(self, noun: str = "a token") -> str:
+        return self._quoted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Phrase(_Spelt):
+    """A document contains these words in a row, whatever stands between them that is no word."""
+
+    keys = ("phrase",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.words:
+            raise ConstraintError(f"phrase({self.text!r}) contains no word. Use regex(...) to look for signs.")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return tuple(tokenise(self.text))
+
+    def holds(self, inputs: Inputs) -> BoolArray:
+        if inputs.unit == "tokens":
+            first, *rest = self.words
+            instead = " & ".join([f"word({first!r})", *(f"word({w!r}){'.after' * i}" for i, w in enumerate(rest, 1))])
+            raise UnsupportedError(f"{self!r} looks inside a text, but X holds tokens. Use {instead}.")
+        texts = inputs.texts(self.column)
+        index = inputs.index(self.column)
+        # Few texts have all of the words; only these are searched for the words in a row.
+        found = [index.positions(word, case=self.exact_case) for word in self.words]
+        candidates = reduce(lambda a, b: np.intersect1d(a, b, assume_unique=True), sorted(found, key=len))
+        if len(self.words) > 1:
+            hits = [i for i in candidates.tolist() if self._occurs(texts[i])]
+            candidates = np.asarray(hits, dtype=np.intp)
+        return _at(candidates, inputs.n)
+
+    def _occurs(self, candidate: str) -> bool:
+        if self.exact_case:
+            return self._pattern.search(candidate) is not None
+        if candidate.isascii():  # here casefold and lower agree, and no letter changes its kind
+            return self._pattern.search(candidate.lower()) is not None
+        wanted = [word.casefold() for word in self.words]
+        tokens = [token.casefold() for token in tokenise(candidate)]
+        return any(tokens[i : i + len(wanted)] == wanted for i, token in enumerate(tokens) if token == wanted[0])
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        r"""w₁ not preceded by a letter, non-letters, w₂ …, not followed by a letter.
+
+        It starts with the word itself, since ``re`` finds a literal beginning many times faster than ``\b``.
+        """
+        first, *rest = (re.escape(w if self.exact_case else w.casefold()) for w in self.words)
+        return re.compile(rf"{first}(?<!\w{first})" + "".join(rf"\W+{word}" for word in rest) + r"(?!\w)")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Regex(Condition):
+    """A pattern of Python's ``re`` occurs anywhere in the text (or token)."""
+
+    pattern: str
+    column: str | None = None
+    keys = ("regex",)
+    modifiers = ("column",)
+
+    def __post_init__(self) -> None:
+        self._set(pattern=text(self.pattern, "The pattern of regex(...)"))
+        if self.column is not None:
+            self._set(column=text(self.column, "The name of a column"))
+        try:
+            self._compiled  # noqa: B018 - compiled now, so that a bad pattern is refused where it is written
+        except (re.error, OverflowError, RecursionError) as error:
+            raise ConstraintError(f"regex({self.pattern!r}) is not a valid pattern: {error}.") from None
+
+    @cached_property
+    def _compiled(self) -> re.Pattern[str]:
+        return re.compile(self.pattern)
+
+    def holds(self, inputs: Inputs) -> BoolArray:
+        search = self._compiled.search
+        texts = inputs.texts(self.column)
+        return np.fromiter((search(t) is not None for t in texts), dtype=np.bool_, count=inputs.n)
+
+    def __repr__(self) -> str:
+        return f"{_on_column(self.column)}regex({self.pattern!r})"
+
+    def to_document(self) -> Document:
+        column: Document = {} if self.column is None else {"column": self.column}
+        return {**column, "regex": self.pattern}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls(table.text(key), table.text("column") if "column" in table else None)
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        if self.column is None:
+            return f"{'not ' if negated else ''}matching {quote(self.pattern)}"
+        return f"whose {show(self.column)} {'does not match' if negated else 'matches'} {quote(self.pattern)}"
+
+
+def _at(positions: npt.NDArray[np.intp], n: int) -> BoolArray:
+    mask = np.zeros(n, dtype=np.bool_)
+    mask[positions] = True
+    return mask
+
+
+def _has_capital(value: str) -> bool:
+    return any(c.isupper() or c.istitle() for c in value)
+
+
+def _on_column(name: str | None) -> str:
+    return "" if name is None else f"column({name!r})."
