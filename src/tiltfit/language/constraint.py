@@ -116,7 +116,7 @@ class Constraint(Exact):
             if self.beta is not None and self.beta <= 0:
                 raise self._error(f"beta must be positive, but is {self.beta:g}")
             if self.relation.hard:
-                warnings.warn(f"{self!r}: beta has no effect on a hard relation; slack= softens it.", TiltfitWarning, 4)
+                warnings.warn(f"{self!r}: beta has no effect on a hard relation; slack= softens it.", TiltfitWarning, 6)
         if self.slack is not None:
             if not self.relation.hard:
                 raise self._error("slack softens between, at_least, at_most and exactly; use beta= here")
@@ -187,7 +187,9 @@ class ConstraintSet(Exact, Sequence[Constraint]):
                 raise ConstraintError(f"{count} constraints have the name {name!r}: give each its own.")
         if self.classes is not None:
             self._set(classes=labels(self.classes, "classes"))
-            self.check_labels(self.classes or ())
+            if not self.classes:
+                raise ConstraintError("classes is empty: name the labels, or leave it out.")
+            self.check_labels(self.classes)
         check_conflicts(self.constraints, self.classes)
 
     @staticmethod

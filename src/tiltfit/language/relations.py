@@ -14,7 +14,7 @@ from typing import ClassVar
 from tiltfit.errors import ConstraintError, did_you_mean
 from tiltfit.language.prose import join, percent, show
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact, Label, labels, real
+from tiltfit.language.values import Exact, Label, labels, plain, real
 
 Document = dict[str, object]
 
@@ -102,7 +102,7 @@ class _Single(Relation):
         return f"{self.keys[0]}({_number(self.target)}"
 
     def to_document(self) -> Document:
-        return {self.keys[0]: self.target}
+        return {self.keys[0]: plain(self.target)}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Relation:
@@ -136,7 +136,7 @@ class About(_Single):
 
     def to_document(self) -> Document:
         extra: Document = {} if self.penalty == "l2" else {"penalty": self.penalty}
-        return {"about": self.target, **extra}
+        return {"about": plain(self.target), **extra}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Relation:
@@ -208,7 +208,7 @@ class Between(Relation):
         return f"between({_number(self.low)}, {_number(self.high)}"
 
     def to_document(self) -> Document:
-        return {"between": [self.low, self.high]}
+        return {"between": [plain(self.low), plain(self.high)]}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Relation:
@@ -262,8 +262,8 @@ class DistributedAs(Relation):
 
     def to_document(self) -> Document:
         if all(isinstance(name, str) for name in self.names):
-            return {"distribution": {str(name): share for name, share in self.shares}}
-        return {"distribution": [[name, share] for name, share in self.shares]}
+            return {"distribution": {str(name): plain(share) for name, share in self.shares}}
+        return {"distribution": [[name, plain(share)] for name, share in self.shares]}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Relation:
@@ -287,5 +287,4 @@ def _pairs(items: object) -> tuple[tuple[Label, float], ...]:
 
 
 def _number(value: float) -> str:
-    """As code: whole numbers without their ``.0``."""
-    return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return repr(plain(value))

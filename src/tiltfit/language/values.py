@@ -81,8 +81,12 @@ def threshold(value: object, what: str) -> int | float:
     """A finite number to compare a column with: one value, one spelling (30.0 is 30), and large integers stay exact."""
     if isinstance(value, numbers.Integral) and not isinstance(value, bool):
         return _in_range(int(value), what)
-    found = real(value, what)
-    return int(found) if found.is_integer() and abs(found) < _FLOAT_INT else found
+    return plain(real(value, what))
+
+
+def plain(value: float) -> int | float:
+    """A whole number without its ``.0``, as people write it."""
+    return int(value) if value.is_integer() and abs(value) < _FLOAT_INT else value
 
 
 def match(name: Label, classes: Sequence[object]) -> int | None:

@@ -1,0 +1,117 @@
+"""Constraints as plain data: dicts, lists, strings, numbers and bools, the same in TOML and JSON.
+
+>>> from tiltfit.language.expect import expect
+>>> from tiltfit.language.conditions import word
+>>> to_document(expect("hockey", given=word("puck")).about(0.9))
+{'label': 'hockey', 'given': {'word': 'puck'}, 'about': 0.9}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
+from tiltfit.language.conditions import Column, Condition
+from tiltfit.language.constraint import Among, Constraint
+from tiltfit.language.events import Document, Event, Labels
+from tiltfit.language.relations import DistributedAs, Relation
+from tiltfit.language.table import Table
+from tiltfit.language.values import plain
+
+T = TypeVar("T")
+
+_TEXTS = ("name", "rationale")
+_NUMBERS = ("beta", "slack")
+
+
+def to_document(constraint: Constraint) -> Document:
+    """The constraint as a dict that ``from_document`` reads back; refuses ``when``, which no file can hold."""
+    document: Document = {} if constraint.name is None else {"name": constraint.name}
+    try:
+        document |= _event_document(constraint.event, constraint.given)
+        if constraint.of is not None:
+            document["of"] = _event_document(constraint.of.event, constraint.of.given)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"The constraint {constraint.title!r} cannot be saved: {error}") from None
+    document |= constraint.relation.to_document()
+    if constraint.per != "dataset":
+        document["per"] = {"column": constraint.per.name} if isinstance(constraint.per, Column) else constraint.per
+    if constraint.on != "unlabelled":
+        document["on"] = constraint.on
+    strengths = {"beta": constraint.beta, "slack": constraint.slack}
+    document |= {key: plain(value) for key, value in strengths.items() if value is not None}
+    return document if constraint.rationale is None else {**document, "rationale": constraint.rationale}
+
+
+def from_document(document: object, where: str = "") -> Constraint:
+    """Read a constraint; ``where`` begins every complaint."""
+    table = Table(document, where)
+    relations = [name for key, cls in Relation.registry.items() for name in (key, *cls.modifiers)]
+    table.only([*Event.registry, "given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS])
+    try:
+        return _constraint(table)
+    except ConstraintError as error:
+        raise ConstraintFileError(f"{where}: {error}" if where else str(error)) from error
+
+
+def _constraint(table: Table) -> Constraint:
+    relation = _relation(table)
+    optional = isinstance(relation, DistributedAs)
+    return Constraint(
+        event=_event(table, optional=optional),
+        relation=relation,
+        given=_given(table),
+        of=_among(table.child("of")) if "of" in table else None,
+        per=_per(table),
+        on=table.text("on") if "on" in table else "unlabelled",
+        **{key: table.number(key) for key in _NUMBERS if key in table},  # type: ignore[arg-type]
+        **{key: table.text(key) for key in _TEXTS if key in table},  # type: ignore[arg-type]
+    )
+
+
+def _event_document(event: Event, given: Condition | None) -> Document:
+    return event.to_document() if given is None else {**event.to_document(), "given": given.to_document()}
+
+
+def _among(table: Table) -> Among:
+    table.only([*Event.registry, "given"])
+    return Among(_event(table, optional=False), _given(table))
+
+
+def _event(table: Table, *, optional: bool) -> Event:
+    if optional and not any(key in table for key in Event.registry):
+        return Labels()
+    key = _one_of(table, Event.registry, "event")
+    return Event.registry[key].from_table(table, key)
+
+
+def _relation(table: Table) -> Relation:
+    key = _one_of(table, Relation.registry, "relation")
+    cls = Relation.registry[key]
+    for other in Relation.registry.values():
+        for modifier in other.modifiers:
+            if modifier in table and modifier not in cls.modifiers:
+                raise table.error(f"goes with `{other.keys[0]}`, not with `{key}`", modifier)
+    return cls.from_table(table, key)
+
+
+def _one_of(table: Table, registry: Mapping[str, T], what: str) -> str:
+    present = [key for key in table.keys if key in registry]
+    if not present:
+        raise table.error(f"says no {what}; one of these keys is needed: {', '.join(registry)}")
+    if len(present) > 1:
+        raise table.error(f"says two {what}s, `{present[0]}` and `{present[1]}`; make it two constraints")
+    return present[0]
+
+
+def _given(table: Table) -> Condition | None:
+    return Condition.parse(table.child("given")) if "given" in table else None
+
+
+def _per(table: Table) -> str | Column:
+    if "per" not in table or isinstance(table.raw("per"), str):
+        return table.text("per") if "per" in table else "dataset"
+    inner = table.child("per")
+    inner.only(["column"])
+    return Column(inner.text("column"))

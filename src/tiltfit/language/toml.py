@@ -1,0 +1,128 @@
+"""Constraint files: TOML, version 1, never evaluated as code.
+
+>>> print(dumps(loads('''
+... classes = ["baseball", "hockey"]
+... [[constraint]]
+... name  = "puck means hockey"
+... label = "hockey"
+... given = { word = "puck" }
+... about = 0.9
+... ''')))
+version = 1
+classes = ["baseball", "hockey"]
+<BLANKLINE>
+[[constraint]]
+name = "puck means hockey"
+label = "hockey"
+given = { word = "puck" }
+about = 0.9
+<BLANKLINE>
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+from tiltfit.errors import ConstraintFileError
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.document import from_document, to_document
+from tiltfit.language.prose import quote
+from tiltfit.language.table import Table
+from tiltfit.language.values import Label
+
+VERSION = 1
+_KEYS = ("version", "classes", "constraint")
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+
+
+def loads(text: str) -> ConstraintSet:
+    """Read constraints from the text of a TOML file."""
+    return _read(text, "")
+
+
+def read(path: str | os.PathLike[str]) -> ConstraintSet:
+    """Read a constraint file."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConstraintFileError(f"{os.fspath(path)}: the file is not UTF-8 text.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConstraintFileError(f"{os.fspath(path)}: the file cannot be read: {reason}.") from error
+    return _read(text, os.fspath(path))
+
+
+def dumps(constraints: ConstraintSet) -> str:
+    """Constraints as TOML text that ``loads`` reads back exactly."""
+    lines = [f"version = {VERSION}"]
+    if constraints.classes is not None:
+        lines.append(f"classes = {_value(list(constraints.classes))}")
+    for constraint in constraints:
+        lines += ["", "[[constraint]]"]
+        lines += [f"{_key(key)} = {_value(value)}" for key, value in to_document(constraint).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _read(text: str, path: str) -> ConstraintSet:
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers too long to parse
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise ConstraintFileError(f"{_prefix(path)}this is not valid TOML: {reason}.") from None
+    table = Table(document, path or "the constraint file")
+    _check_version(table)
+    table.only(_KEYS)
+    classes = tuple(_classes(table)) if "classes" in table else None
+    entries = table.array("constraint") if "constraint" in table else []
+    constraints = [from_document(entry, _prefix(path) + _name(i, entry)) for i, entry in enumerate(entries, 1)]
+    return ConstraintSet(tuple(constraints), classes)
+
+
+def _check_version(table: Table) -> None:
+    if "version" in table and table.whole("version") != VERSION:
+        raise table.error(f"{table.whole('version')} is unknown; this release reads version {VERSION}", "version")
+
+
+def _classes(table: Table) -> list[Label]:
+    table.array("classes")
+    return table.labels("classes")
+
+
+def _name(number: int, entry: object) -> str:
+    name = entry.get("name") if isinstance(entry, Mapping) else None
+    return f"constraint {number}" + (f" ({quote(name)})" if isinstance(name, str) else "")
+
+
+def _prefix(path: str) -> str:
+    return f"{path}: " if path else ""
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    raise TypeError(f"TOML cannot hold {value!r}")  # pragma: no cover - documents hold nothing else
+
+
+def _key(key: str) -> str:
+    return key if _BARE.fullmatch(key) else _string(key)
+
+
+def _string(text: str) -> str:
+    return '"' + "".join(_ESCAPES.get(c) or (c if _is_plain(c) else f"\\u{ord(c):04X}") for c in text) + '"'
+
+
+def _is_plain(c: str) -> bool:
+    return c >= " " and c != "\x7f"
