@@ -117,17 +117,13 @@ class Reader:
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str]) -> Iterator[Archive]:
-    """The zip at ``path``, or ModelFileError; FileNotFoundError if there is nothing."""
-    status = os.stat(path)
-    if not stat.S_ISREG(status.st_mode):  # a pipe would block, a device might never end
-        raise ModelFileError("it is a folder" if stat.S_ISDIR(status.st_mode) else "it is not a regular file")
-    with open(path, "rb") as file:
-        start = _directory_start(file, os.fstat(file.fileno()).st_size)
-        with _damage_in("its directory"):
-            archive = zipfile.ZipFile(file)
-        with archive:
-            yield Archive(archive, _by_name(archive), start)
+def opened(file: BinaryIO) -> Iterator[Archive]:
+    """The zip in ``file``, which must be seekable, or ModelFileError."""
+    start = _directory_start(file, file.seek(0, os.SEEK_END))
+    with _damage_in("its directory"):
+        archive = zipfile.ZipFile(file)
+    with archive:
+        yield Archive(archive, _by_name(archive), start)
 
 
 def _by_name(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:

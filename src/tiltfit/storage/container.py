@@ -68,15 +68,24 @@ def read(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[d
     of another format or of an unknown version, and OSError (FileNotFoundError, PermissionError) if it cannot be opened.
     """
     try:
-        with archive.opened(path) as members:
-            table = _read_manifest(members, max_bytes)
-            _check_members(members, table, max_bytes)
-            document = strict_json.decode(_read_all(members, DOCUMENT, table.document), name=DOCUMENT)
-            return document, {entry.name: _read_array(members, entry) for entry in table.arrays}
+        mode = os.stat(path).st_mode
+        if not stat.S_ISREG(mode):  # a pipe would block, a device might never end
+            raise ModelFileError("it is a folder" if stat.S_ISDIR(mode) else "it is not a regular file")
+        with open(path, "rb") as file:
+            return read_from(file, max_bytes=max_bytes)
     except ModelFileError as error:
         raise ModelFileError(
             f"{os.fspath(path)} is not a model file that can be read: {str(error).rstrip('.')}."
         ) from error
+
+
+def read_from(file: BinaryIO, *, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], dict[str, Array]]:
+    """As ``read``, from an open file that can seek. Messages of errors do not name it."""
+    with archive.opened(file) as members:
+        table = _read_manifest(members, max_bytes)
+        _check_members(members, table, max_bytes)
+        document = strict_json.decode(_read_all(members, DOCUMENT, table.document), name=DOCUMENT)
+        return document, {entry.name: _read_array(members, entry) for entry in table.arrays}
 
 
 def _canonical(arrays: Mapping[str, Array]) -> dict[str, Array]:
