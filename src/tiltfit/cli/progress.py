@@ -1,0 +1,47 @@
+"""A progress bar on stderr: round, objective, worst violation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from tiltfit.cli.terminal import Terminal
+
+
+class Round(Protocol):
+    """What an estimator's callback is given once a round."""
+
+    @property
+    def round(self) -> int: ...
+    @property
+    def max_iter(self) -> int: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def worst_violation(self) -> float: ...
+
+
+@contextmanager
+def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
+    """A callback for an estimator. Draws nothing where stderr is not a terminal, or under ``--quiet``."""
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[state]}"),
+        TimeElapsedColumn(),
+    )
+    idle = terminal.quiet or not terminal.err.is_terminal
+    with Progress(*columns, console=terminal.err, transient=True, disable=idle) as progress:
+        task = progress.add_task("starting", total=None, state="")
+
+        def update(now: Round) -> None:
+            state = f"objective {now.objective:,.4g}   worst violation {now.worst_violation:.3f}"
+            progress.update(
+                task, description=f"round {now.round}", completed=now.round, total=now.max_iter, state=state
+            )
+
+        yield update

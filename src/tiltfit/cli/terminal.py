@@ -1,0 +1,173 @@
+"""How commands speak: results on stdout, everything else on stderr, errors as one line and an exit code.
+
+==== =============================================================
+code meaning
+==== =============================================================
+0    done
+1    ``check`` found a problem
+2    an error: bad arguments, bad files, a combination that is refused
+130  interrupted from the keyboard
+==== =============================================================
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tiltfit.errors import TiltfitError, TiltfitWarning
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+ERROR = 2
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was said before the command's name."""
+
+    debug: bool = False
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """The two streams of one command. With ``as_json`` stdout carries one JSON document and nothing else."""
+
+    out: Console
+    err: Console
+    as_json: bool = False
+    quiet: bool = False
+    _said: set[str] = field(default_factory=set)
+
+    def show(self, *things: RenderableType) -> None:
+        """Print for people: silent under ``--json`` and ``--quiet``."""
+        if not self.as_json and not self.quiet:
+            for thing in things:
+                if isinstance(thing, str):
+                    self.out.print(one_line(thing), markup=False, highlight=False, soft_wrap=True)
+                else:
+                    self.out.print(thing)
+
+    def document(self, document: Mapping[str, Any]) -> None:
+        """Print for machines: only under ``--json``."""
+        if self.as_json:
+            sys.stdout.write(dumps(document, encoding=sys.stdout.encoding, indent=2) + "\n")
+
+    def note(self, message: str) -> None:
+        """One line on stderr, once."""
+        line = one_line(message)
+        if line not in self._said and not self.quiet:
+            self._said.add(line)
+            self._line("note:", "yellow", line)
+
+    def error(self, message: str) -> None:
+        """One line on stderr, always."""
+        self._line("error:", "bold red", one_line(message))
+
+    def _line(self, head: str, style: str, line: str) -> None:
+        from rich.text import Text
+
+        self.err.print(Text.assemble((head, style), " ", line), soft_wrap=True)
+
+
+def one_line(message: object) -> str:
+    """Text in one line, without control characters: messages quote files, and files may hold anything."""
+    text = re.sub(r"[\r\n]+", " ", str(message)).rstrip()
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def dumps(document: Any, *, encoding: str | None, indent: int | None = None) -> str:
+    """JSON: NumPy's numbers as numbers, what is not finite as null, non-ASCII as it is where the encoding can."""
+    utf8 = (encoding or "").lower().replace("-", "") == "utf8"
+    return json.dumps(plain(document), indent=indent, ensure_ascii=not utf8, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """``value`` made of what JSON knows."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if hasattr(value, "tolist"):  # NumPy arrays and scalars
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    return str(value)
+
+
+@contextmanager
+def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -> Iterator[Terminal]:
+    """The terminal of one command. Its errors end here: one line on stderr, an exit code, no traceback."""
+    from rich.console import Console
+
+    terminal = Terminal(Console(file=sys.stdout), Console(file=sys.stderr), as_json, quiet)
+    debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
+    try:
+        with _notes(terminal):
+            yield terminal
+    except (typer.Exit, typer.BadParameter, BrokenPipeError):
+        raise
+    except KeyboardInterrupt:
+        terminal.error("interrupted.")
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if debug:
+            raise
+        _report(terminal, error)
+        raise typer.Exit(ERROR) from None
+
+
+def _report(terminal: Terminal, error: Exception) -> None:
+    message = _message(error)
+    terminal.error(message)
+    terminal.document({"error": one_line(message), "kind": type(error).__name__})
+
+
+def _message(error: Exception) -> str:
+    if isinstance(error, TiltfitError):
+        return str(error)
+    if isinstance(error, OSError):
+        named = f"{error.filename}: " if error.filename else ""
+        return f"{named}{error.strerror or error}."
+    why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return f"{why} (for the details: tiltfit --debug {' '.join(sys.argv[1:2])} ...)"
+
+
+@contextmanager
+def _notes(terminal: Terminal) -> Iterator[None]:
+    """Warnings and warning logs become notes; deprecations are for developers, not for users of a command."""
+
+    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+        ours = issubclass(category, TiltfitWarning)
+        terminal.note(str(message) if ours else f"{category.__name__}: {message}")
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            terminal.note(record.getMessage())
+
+    handler = Handler(logging.WARNING)
+    logger = logging.getLogger("tiltfit")
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for category in (RuntimeWarning, UserWarning):
+                warnings.simplefilter("always", category)
+            warnings.showwarning = show
+            yield
+    finally:
+        logger.removeHandler(handler)
