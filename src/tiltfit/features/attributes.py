@@ -1,0 +1,84 @@
+"""Model features f(x, y): every attribute of a position, once a label, plus an intercept.
+
+A feature set is a linear operator with its adjoint:
+
+    score(weights)[i, y]  = Σ_a X[i, a]·W[a, y] + b[y]
+    expect(node)[a, y]    = Σ_i X[i, a]·node[i, y],     expect(node)[b, y] = Σ_i node[i, y]
+
+so that ⟨score(w), node⟩ = ⟨w, expect(node)⟩ for every w and node (tested).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.potentials import Potentials
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeFeatures:
+    """Attributes × labels. ``X``: CSR array or dense array, positions × attributes.
+
+    Weights are one flat vector: ``W`` (attributes × labels, a row an attribute), then the intercepts.
+    """
+
+    X: sparse.csr_array | FloatArray
+    n_labels: int
+    workers: Workers = field(default_factory=Workers)
+
+    @property
+    def n_attributes(self) -> int:
+        return int(self.X.shape[1])
+
+    @property
+    def n_weights(self) -> int:
+        return (self.n_attributes + 1) * self.n_labels
+
+    def unpack(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Views ``W[attributes, labels]`` and ``b[labels]``."""
+        table = weights.reshape(self.n_attributes + 1, self.n_labels)
+        return table[:-1], table[-1]
+
+    def score(self, weights: FloatArray) -> Potentials:
+        """X·W + b. O(non-zeros·labels)."""
+        W, b = self.unpack(weights)
+        if not sparse.issparse(self.X):
+            return Potentials(np.asarray(self.X @ W + b))
+        node = np.empty((self.X.shape[0], self.n_labels))
+        node[:] = b
+        _add_product(self.X, W, node, self.workers)
+        return Potentials(node)
+
+    def expect(self, node: FloatArray) -> FloatArray:
+        """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels)."""
+        out = np.zeros((self.n_attributes + 1, self.n_labels))
+        if sparse.issparse(self.X):
+            _add_product(self._transposed, np.ascontiguousarray(node), out[:-1], self.workers)
+        else:
+            out[:-1] = self.X.T @ node
+        out[-1] = node.sum(axis=0)
+        return out.ravel()
+
+    def take(self, rows: npt.NDArray[Any]) -> AttributeFeatures:
+        """The same features at these positions only."""
+        return AttributeFeatures(self.X[rows], self.n_labels, self.workers)
+
+    @cached_property
+    def _transposed(self) -> sparse.csr_array:
+        return sparse.csr_array(self.X.T.tocsr())
+
+
+def _add_product(matrix: sparse.csr_array, dense: FloatArray, out: FloatArray, workers: Workers) -> None:
+    from tiltfit.inference.kernels.sparse import add_product  # noqa: PLC0415  (compiles on first use)
+
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    workers.run(lambda a, b: add_product(indptr, indices, data, dense, out, a, b), indptr)

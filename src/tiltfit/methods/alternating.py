@@ -1,0 +1,85 @@
+"""Alternating projections, the paper's algorithm (§2.3): coordinate descent on (λ, q) of the joint objective, Eq. 6.
+
+    q ← argmin_q O(λ, q)      information projection, Eq. 8
+    λ ← argmin_λ O(λ, q)      moment projection, Eq. 9
+
+O falls at every half step. The M-projection need not be exact for that: it stops once it has cut the gradient it began
+with to a tenth, since the next information projection moves q anyway.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.optimize.result import Minimum
+from tiltfit.projections.moment import moment_projection
+
+_CUT = 0.1  # how much of its starting gradient an M-projection may leave
+_INNER_ITERATIONS = 200
+
+
+def alternate(
+    problem: Problem,
+    start: FloatArray,
+    *,
+    max_iter: int,
+    tol: float,
+    inner_tol: float = 1e-6,
+    callback: Callback | None = None,
+) -> Fit:
+    """Alternate from ``start`` until max|∇O| ≤ tol·Σw, or a round lowers O by less than 10⁻²·tol·max(1, |O|)."""
+    limit = problem.gradient_tol(tol)
+    weights, duals = start, None
+    history: list[Round] = []
+    message = f"stopped after {max_iter} rounds"
+    converged = False
+    now = problem.evaluate(weights, duals, inner_tol)
+    for number in range(1, max_iter + 1):
+        fitted = _moment_step(problem, now, weights, limit)
+        # With q fixed, O and the objective of Eq. 9 differ by a constant, so O falls by as much as Eq. 9 does.
+        after = now.value + fitted.value - now.moment_value(weights, problem.alpha)
+        weights = fitted.x
+        duals = now.projection.duals if now.projection is not None else None
+        history.append(_round(number, max_iter, now, after, fitted))
+        stop = callback is not None and bool(callback(history[-1]))
+        before, now = now.value, problem.evaluate(weights, duals, inner_tol)
+        if now.steepest <= limit:
+            converged, message = True, "gradient below tolerance"
+        elif before - now.value <= 1e-2 * tol * max(1.0, abs(now.value)):
+            converged, message = True, "objective no longer falls"
+        elif stop:
+            message = "stopped by the callback"
+        else:
+            continue
+        break
+    return Fit(weights, now.projection, now.value, tuple(history), converged, message)
+
+
+def _moment_step(problem: Problem, now: Evaluation, weights: FloatArray, limit: float) -> Minimum:
+    return moment_projection(
+        partial(problem.model.moments, weight=problem.omega),
+        now.target,
+        problem.alpha,
+        weights,
+        gradient_tol=max(0.1 * limit, _CUT * now.steepest if now.projection is not None else 0.0),
+        max_iter=_INNER_ITERATIONS,
+    )
+
+
+def _round(number: int, max_iter: int, now: Evaluation, after: float, fitted: Minimum) -> Round:
+    projection = now.projection
+    return Round(
+        round=number,
+        max_iter=max_iter,
+        objective=after,
+        information=now.value,
+        moment=after,
+        gap=projection.gap if projection is not None else 0.0,
+        worst_violation=float(np.max(projection.violation, initial=0.0)) if projection is not None else 0.0,
+        gradient=now.steepest,
+        evaluations=fitted.n_eval + (projection.n_eval if projection is not None else 0),
+    )

@@ -1,0 +1,48 @@
+"""What a solver tells while it works and when it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.projections.information import Projection
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round of a solver, in the order of events.
+
+    ``information`` and ``moment`` are the joint objective (Eq. 6) after each half step; ``objective`` is the last of
+    them. ``gap`` is the duality gap of the information projection; ``worst_violation`` the largest distance between an
+    expectation under q and where its penalty is least; ``gradient`` the largest entry of ∇O before the moment step.
+    """
+
+    round: int
+    max_iter: int
+    objective: float
+    information: float
+    moment: float
+    gap: float
+    worst_violation: float
+    gradient: float
+    evaluations: int
+
+
+Callback = Callable[[Round], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a method learned: weights, the final information projection (None without constraints), and how it went."""
+
+    weights: FloatArray
+    projection: Projection | None
+    objective: float
+    history: tuple[Round, ...]
+    converged: bool
+    message: str

@@ -1,0 +1,135 @@
+"""Limited-memory BFGS with a strong-Wolfe line search, for smooth functions of millions of variables.
+
+The two-loop recursion is run on inner products alone (Chen et al. 2014): the direction is a combination of the stored
+steps S, the stored gradient changes Y and the gradient, so the history is touched only by S·g, Y·g and by the final
+combination, each one matrix–vector product. Cost of an iteration: 4·memory·n multiplications and one or two evaluations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tiltfit.optimize.line_search import Trial, strong_wolfe
+from tiltfit.optimize.result import FloatArray, Minimum
+
+Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+Progress = Callable[[int, float, float], bool | None]
+
+
+class _History:
+    """The last steps s and gradient changes y, with their Gram matrix kept up to date."""
+
+    def __init__(self, memory: int, n: int) -> None:
+        self._vectors = np.empty((2 * memory, n))  # rows 0..memory−1 hold s, the rest y, both as a ring
+        self._gram = np.zeros((2 * memory, 2 * memory))
+        self._memory = memory
+        self._order: list[int] = []
+
+    def add(self, s: FloatArray, y: FloatArray) -> None:
+        """Store a pair; drops the oldest when full. Pairs without positive curvature must not be offered."""
+        slot = len(self._order) if len(self._order) < self._memory else self._order.pop(0)
+        self._order.append(slot)
+        for row, vector in ((slot, s), (slot + self._memory, y)):
+            self._vectors[row] = vector
+        live = self._live()
+        for row in (slot, slot + self._memory):
+            products = self._vectors[live] @ self._vectors[row] if len(live) < 2 * self._memory else (
+                self._vectors @ self._vectors[row])
+            self._gram[row, live] = products
+            self._gram[live, row] = products
+
+    def direction(self, g: FloatArray) -> FloatArray:
+        """−H·g, H the inverse-Hessian estimate."""
+        if not self._order:
+            return -g
+        m = self._memory
+        used = len(self._order)
+        rows = np.arange(2 * m) if used == m else np.array(self._live())
+        products = np.zeros(2 * m)
+        products[rows] = (self._vectors if used == m else self._vectors[rows]) @ g
+        of_history, of_gradient = self._coefficients(products)
+        combined = self._vectors.T @ of_history if used == m else self._vectors[rows].T @ of_history[rows]
+        combined -= of_gradient * g
+        return np.asarray(combined)
+
+    def _coefficients(self, products: FloatArray) -> tuple[FloatArray, float]:
+        """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
+        m, gram = self._memory, self._gram
+        weights = np.zeros(2 * m)  # of the stored vectors in the running vector r; r starts as g
+        alpha: dict[int, float] = {}
+        for i in reversed(self._order):
+            curvature = gram[i, i + m]
+            alpha[i] = (products[i] + weights @ gram[:, i]) / curvature
+            weights[i + m] -= alpha[i]
+        newest = self._order[-1]
+        scale = gram[newest, newest + m] / gram[newest + m, newest + m]
+        weights *= scale
+        for i in self._order:
+            beta = (scale * products[i + m] + weights @ gram[:, i + m]) / gram[i, i + m]
+            weights[i] += alpha[i] - beta
+        return -weights, scale
+
+    def _live(self) -> list[int]:
+        return sorted(self._order) + [i + self._memory for i in sorted(self._order)]
+
+
+def minimise(
+    objective: Objective,
+    start: FloatArray,
+    *,
+    gradient_tol: float,
+    value_tol: float = 0.0,
+    max_iter: int = 1000,
+    memory: int = 7,
+    progress: Progress | None = None,
+) -> Minimum:
+    """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
+
+    Stops when max|gradient| ≤ ``gradient_tol`` or when an iteration lowers the value by at most
+    ``value_tol``·max(1, |value|) (off at 0). ``progress(iteration, value, max|gradient|)`` may return True to stop.
+    If the line search fails, the best point so far is returned with ``converged=False``.
+
+    >>> import numpy as np
+    >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
+    >>> found.x.round(6).tolist(), found.converged
+    ([3.0, 3.0, 3.0, 3.0], True)
+    """
+    x = np.array(start, dtype=np.float64)
+    value, gradient = objective(x)
+    n_eval = 1
+    history = _History(memory, len(x))
+
+    def done(n_iter: int, converged: bool, message: str) -> Minimum:
+        return Minimum(x, value, gradient, n_iter, n_eval, converged, message)
+
+    if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
+        return done(0, False, "the objective is not finite at the start")
+    for n_iter in range(max_iter):
+        steepest = float(np.max(np.abs(gradient), initial=0.0))
+        if steepest <= gradient_tol:
+            return done(n_iter, True, "gradient below tolerance")
+        if progress is not None and progress(n_iter, value, steepest):
+            return done(n_iter, False, "stopped by the callback")
+        direction = history.direction(gradient)
+        slope = float(gradient @ direction)
+        if slope >= 0:  # only rounding can do this; start afresh from the steepest descent
+            history, direction = _History(memory, len(x)), -gradient
+            slope = -float(gradient @ gradient)
+        first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
+        found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first)
+        n_eval += found.n_eval
+        if found.trial is None:
+            return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
+        step = found.trial.step * direction
+        drop = value - found.trial.value
+        change = found.trial.gradient - gradient
+        x = x + step
+        value, gradient = found.trial.value, found.trial.gradient
+        if float(step @ change) > 1e-14 * float(change @ change):
+            history.add(step, change)
+        if drop <= value_tol * max(1.0, abs(value)) and value_tol > 0:
+            return done(n_iter + 1, True, "value no longer falls")
+    converged = float(np.max(np.abs(gradient), initial=0.0)) <= gradient_tol
+    return done(max_iter, converged, "gradient below tolerance" if converged else f"stopped after {max_iter} iterations")

@@ -1,0 +1,87 @@
+"""Strong-Wolfe line search (Nocedal & Wright, algorithms 3.5 and 3.6).
+
+Finds a step t with  φ(t) ≤ φ(0) + c₁·t·φ′(0)  and  |φ′(t)| ≤ c₂·|φ′(0)|,  φ(t) = f(x + t·direction).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltfit.optimize.result import FloatArray
+
+SUFFICIENT_DECREASE = 1e-4  # c₁
+CURVATURE = 0.9  # c₂: loose, as quasi-Newton directions are well scaled
+MAX_TRIALS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """φ at one step, with the full gradient so that it need not be computed again."""
+
+    step: float
+    value: float
+    slope: float
+    gradient: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The accepted trial (None if no step lowers the value) and the evaluations spent."""
+
+    trial: Trial | None
+    n_eval: int
+
+
+def strong_wolfe(
+    objective: Callable[[FloatArray], tuple[float, FloatArray]],
+    x: FloatArray,
+    direction: FloatArray,
+    origin: Trial,
+    first: float,
+) -> Found:
+    """Search along ``direction`` from ``x``, trying the step ``first`` first."""
+    best: Trial | None = None
+    low, high = origin, None
+    step = first
+    for n_eval in range(1, MAX_TRIALS + 1):
+        value, gradient = objective(x + step * direction)
+        trial = Trial(step, value, float(gradient @ direction) if np.isfinite(value) else np.inf, gradient)
+        if trial.value < (best or origin).value:
+            best = trial
+        limit = origin.value + SUFFICIENT_DECREASE * step * origin.slope
+        if not np.isfinite(value) or value > limit or (value >= low.value and low is not origin):
+            high = trial
+        elif abs(trial.slope) <= -CURVATURE * origin.slope:
+            return Found(trial, n_eval)
+        else:
+            if trial.slope * ((high.step if high else np.inf) - low.step) >= 0:
+                high = low
+            low = trial
+        if high is None:
+            step = 2.0 * step
+        else:
+            if abs(high.step - low.step) <= 1e-12 * max(step, 1e-300):
+                break
+            step = _between(low, high)
+    # No step meets both conditions to working precision: any real decrease is still progress.
+    return Found(best, n_eval)
+
+
+def _between(low: Trial, high: Trial) -> float:
+    """The minimiser of the cubic through both ends, kept away from them; the middle where the cubic is no help."""
+    width = high.step - low.step
+    if not np.isfinite(high.value):
+        return low.step + 0.1 * width
+    bend = low.slope + high.slope - 3 * (high.value - low.value) / width
+    under = bend * bend - low.slope * high.slope
+    if under < 0 or not np.isfinite(under):
+        return low.step + 0.5 * width
+    root = np.copysign(np.sqrt(under), width)
+    guess = high.step - width * (high.slope + root - bend) / (high.slope - low.slope + 2 * root)
+    if not np.isfinite(guess):
+        return low.step + 0.5 * width
+    edge = 0.1 * abs(width)
+    return float(np.clip(guess, min(low.step, high.step) + edge, max(low.step, high.step) - edge))

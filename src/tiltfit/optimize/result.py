@@ -1,0 +1,23 @@
+"""What an optimiser returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """The best point found, its value and gradient, and how the search ended."""
+
+    x: FloatArray
+    value: float
+    gradient: FloatArray
+    n_iter: int
+    n_eval: int
+    converged: bool
+    message: str

@@ -1,0 +1,104 @@
+"""What a penalty is: U(m) = Σ_k U_k(m_k), convex, and its conjugate U*(η) = sup_m η·m − U(m).
+
+The information projection needs only the conjugate (Eq. 8): it minimises D(q‖p) + U(m), and with q ∝ p·exp(prices·f′)
+the penalty sees η = −support·prices. Every penalty here is separable, so all methods work elementwise on arrays of
+one entry a constraint row and return such arrays; nothing is summed inside.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+class Penalty(ABC):
+    """U, elementwise over rows. Shapes: every argument and result is an array of ``len(self)``."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def value(self, m: FloatArray) -> FloatArray:
+        """U_k(m_k); ``inf`` outside the domain."""
+
+    @abstractmethod
+    def conjugate(self, eta: FloatArray) -> FloatArray:
+        """U*_k(η_k) = sup_m η_k m − U_k(m); ``inf`` outside its domain."""
+
+    @abstractmethod
+    def grad_conjugate(self, eta: FloatArray) -> FloatArray:
+        """An element of ∂U*_k(η_k): the m at which the supremum is attained."""
+
+    @abstractmethod
+    def curvature_conjugate(self, eta: FloatArray) -> FloatArray:
+        """The second derivative of U*_k at η_k (0 on straight pieces): scales the dual variables."""
+
+    @abstractmethod
+    def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
+        """argmin_z U*_k(z) + (z − η_k)² / (2 step_k)."""
+
+    @abstractmethod
+    def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
+        """An interval of η that contains every maximiser of the dual."""
+
+    @abstractmethod
+    def domain(self) -> tuple[FloatArray, FloatArray]:
+        """The closed interval of m on which U_k is finite (or its closure)."""
+
+    @abstractmethod
+    def take(self, rows: IntArray) -> Penalty:
+        """The penalty of these rows alone, in this order."""
+
+    def grad(self, m: FloatArray) -> FloatArray | None:
+        """U′_k(m_k) if every row is smooth, else None (generalized expectation needs it)."""
+        return None
+
+    def parts(self) -> tuple[Penalty, IntArray]:
+        """U_k = Σ_{j: origin_j = k} V_j with every V*_j smooth inside its dual bounds: ``(V, origin)``.
+
+        A sum of penalties of the same m has one dual variable a part, and the price of the row is their sum.
+        This is how a box, whose conjugate has a kink at 0, becomes two one-sided bounds that L-BFGS-B can take.
+        """
+        return self, np.arange(len(self), dtype=np.intp)
+
+    def fenchel_gap(self, m: FloatArray, eta: FloatArray) -> FloatArray:
+        """U_k(m_k) + U*_k(η_k) − η_k m_k ≥ 0, zero exactly where η_k ∈ ∂U_k(m_k).
+
+        Summed over rows this *is* the duality gap of the information projection. U is taken at the nearest point
+        of its domain, because an indicator is infinite at any inexact m; that distance is the violation, which is
+        reported beside the gap.
+        """
+        low, high = self.domain()
+        gap = self.value(np.clip(m, low, high)) + self.conjugate(eta) - eta * m
+        return np.abs(gap)
+
+    def violation(self, m: FloatArray) -> FloatArray:
+        """Distance from m to the nearest point where U_k is least."""
+        goal = self.grad_conjugate(np.zeros(len(self)))
+        return np.abs(m - goal)
+
+
+Factory = TypeVar("Factory", bound=Callable[..., Penalty])
+
+REGISTRY: dict[str, Callable[..., Penalty]] = {}
+"""Every penalty by name; ``check_penalty`` runs on each of them in the tests."""
+
+
+def register(name: str) -> Callable[[Factory], Factory]:
+    """Enter a penalty's constructor under the name that constraints use."""
+
+    def enter(factory: Factory) -> Factory:
+        if name in REGISTRY:
+            raise ValueError(f"A penalty named {name!r} is registered already.")
+        REGISTRY[name] = factory
+        return factory
+
+    return enter

@@ -1,0 +1,97 @@
+"""Rows of several penalties side by side: U(m) = Σ_blocks U_b(m_b)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltfit.penalties.penalty import FloatArray, IntArray, Penalty
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked(Penalty):
+    """U(m) = Σ_b U_b(m[b]), blocks one after the other."""
+
+    blocks: tuple[Penalty, ...]
+
+    def __len__(self) -> int:
+        return sum(len(block) for block in self.blocks)
+
+    def take(self, rows: IntArray) -> Penalty:
+        return stack([block.take(np.array([k], dtype=np.intp)) for block, k in map(self._locate, rows)])
+
+    def value(self, m: FloatArray) -> FloatArray:
+        return self._map(lambda block, a: block.value(a), m)
+
+    def conjugate(self, eta: FloatArray) -> FloatArray:
+        return self._map(lambda block, a: block.conjugate(a), eta)
+
+    def grad_conjugate(self, eta: FloatArray) -> FloatArray:
+        return self._map(lambda block, a: block.grad_conjugate(a), eta)
+
+    def curvature_conjugate(self, eta: FloatArray) -> FloatArray:
+        return self._map(lambda block, a: block.curvature_conjugate(a), eta)
+
+    def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
+        pieces = zip(self.blocks, self._cut(eta), self._cut(step), strict=True)
+        return _join([block.prox_conjugate(e, s) for block, e, s in pieces])
+
+    def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
+        return _join_pairs([block.dual_bounds() for block in self.blocks])
+
+    def domain(self) -> tuple[FloatArray, FloatArray]:
+        return _join_pairs([block.domain() for block in self.blocks])
+
+    def violation(self, m: FloatArray) -> FloatArray:
+        return self._map(lambda block, a: block.violation(a), m)
+
+    def grad(self, m: FloatArray) -> FloatArray | None:
+        grads = [block.grad(a) for block, a in zip(self.blocks, self._cut(m), strict=True)]
+        smooth = [g for g in grads if g is not None]
+        return _join(smooth) if len(smooth) == len(grads) else None
+
+    def parts(self) -> tuple[Penalty, IntArray]:
+        split = [block.parts() for block in self.blocks]
+        origins = [origin + start for (_, origin), start in zip(split, self._starts(), strict=True)]
+        return stack([part for part, _ in split]), np.concatenate(origins)
+
+    def _starts(self) -> list[int]:
+        return list(np.cumsum([0, *(len(block) for block in self.blocks)])[:-1])
+
+    def _cut(self, values: FloatArray) -> list[FloatArray]:
+        return np.split(values, self._starts()[1:])
+
+    def _map(self, method: Callable[[Penalty, FloatArray], FloatArray], values: FloatArray) -> FloatArray:
+        return _join([method(block, a) for block, a in zip(self.blocks, self._cut(values), strict=True)])
+
+    def _locate(self, row: int) -> tuple[Penalty, int]:
+        starts = self._starts()
+        b = int(np.searchsorted(starts, row, side="right")) - 1
+        return self.blocks[b], int(row) - starts[b]
+
+
+def stack(penalties: Sequence[Penalty]) -> Penalty:
+    """One penalty for all rows, neighbours of one kind joined into one block."""
+    blocks: list[Penalty] = []
+    for penalty in penalties:
+        blocks.extend(penalty.blocks if isinstance(penalty, Stacked) else [penalty])
+    joined = [_concatenate(list(run)) for _, run in itertools.groupby(blocks, key=type)]
+    return joined[0] if len(joined) == 1 else Stacked(tuple(joined))
+
+
+def _concatenate(run: list[Penalty]) -> Penalty:
+    if len(run) == 1:
+        return run[0]
+    fields = {name: np.concatenate([getattr(block, name) for block in run]) for name in vars(run[0])}
+    return type(run[0])(**fields)
+
+
+def _join(arrays: Sequence[FloatArray]) -> FloatArray:
+    return np.concatenate(arrays) if arrays else np.empty(0)
+
+
+def _join_pairs(pairs: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    return _join([low for low, _ in pairs]), _join([high for _, high in pairs])

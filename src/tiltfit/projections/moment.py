@@ -1,0 +1,49 @@
+"""The moment projection: fit the model to labels and to the tilted distribution (Eq. 9).
+
+    argmin_λ  Σ_i ω_i log Z_λ(x_i) − λ·T + ½‖λ‖²_α
+
+T = Σ_labelled w f(x, y) + γ Σ_unlabelled w E_q[f(x, y)] is a fixed vector, so an evaluation is one inference pass. ω is w
+on labelled and γ·w on unlabelled instances. Gradient: Σ ω E_p[f] − T + α∘λ: model moments match target moments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.execution.moments import Moments
+from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.result import Minimum
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def moment_projection(
+    moments: Callable[[FloatArray], Moments],
+    target: FloatArray,
+    alpha: FloatArray,
+    start: FloatArray,
+    *,
+    gradient_tol: float,
+    max_iter: int,
+) -> Minimum:
+    """Minimise Eq. 9 from ``start``. ``moments(weights)`` sums log Z and E_p[f] over all instances, wherever they are."""
+
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
+        return moment_objective(moments(weights), weights, target, alpha)
+
+    return minimise(objective, start, gradient_tol=gradient_tol, max_iter=max_iter)
+
+
+def moment_objective(
+    sums: Moments, weights: FloatArray, target: FloatArray, alpha: FloatArray
+) -> tuple[float, FloatArray]:
+    """Σ ω log Z − λ·T + ½ Σ α λ²  and its gradient."""
+    pull = alpha * weights
+    value = sums.log_z - float(weights @ target) + 0.5 * float(weights @ pull)
+    gradient = sums.expectation
+    gradient -= target
+    gradient += pull
+    return value, np.asarray(gradient)
