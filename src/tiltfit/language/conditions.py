@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.language.combinations import After, AllOf, AnyOf, Before, Not, all_of, any_of
 from tiltfit.language.comparisons import Above, Below, Column, Feature, IsIn, Within
-from tiltfit.language.condition import After, AllOf, AnyOf, Before, Condition, Document, Not, all_of, any_of
+from tiltfit.language.condition import Condition, Document
 from tiltfit.language.positions import First, Last, Position, Punctuation
 from tiltfit.language.prose import show
 from tiltfit.language.table import Table

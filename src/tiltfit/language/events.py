@@ -1,93 +1,36 @@
-"""What is expected to happen: the event whose share (or mean count) a constraint speaks of.
-
-An event class owns its TOML keys, its Python code and its words. Adding one is adding one class here.
-"""
+"""Events: what is expected to happen. Adding one is adding one class here or in ``counts``."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from tiltfit.errors import ConstraintError
-from tiltfit.language.prose import join, quote, show
+from tiltfit.language.counts import Repeats, Segments, Statistic
+from tiltfit.language.event import Document, Event, Outcomes, any_label, arguments
+from tiltfit.language.prose import show
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact, Label, exact, label, labels, text
+from tiltfit.language.values import Label, exact, label, labels
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
     from tiltfit.language.condition import Condition
 
-Document = dict[str, object]
-Outcomes = frozenset[object]
-
-
-class Event(Exact):
-    """One kind of event.
-
-    ``counts``: the constraint speaks of a mean count per sequence, which may exceed one; otherwise of a share.
-    ``per_sequence``: it happens at most once in a sequence (or document), so that a share is a probability there.
-    """
-
-    registry: ClassVar[dict[str, type[Event]]] = {}
-    keys: ClassVar[tuple[str, ...]]
-    is_sequence: ClassVar[bool] = True
-    counts: ClassVar[bool] = False
-    per_sequence: ClassVar[bool] = False
-
-    def __init_subclass__(cls) -> None:
-        for key in cls.__dict__.get("keys", ()):
-            Event.registry[key] = cls
-
-    @property
-    def names(self) -> tuple[Label, ...]:
-        """The labels that the event names."""
-        return ()
-
-    @abstractmethod
-    def to_document(self) -> Document:
-        """The event's key and value."""
-
-    @classmethod
-    @abstractmethod
-    def from_table(cls, table: Table, key: str) -> Event:
-        """Read the event that ``key`` announces."""
-
-    @property
-    @abstractmethod
-    def code(self) -> tuple[str, str]:
-        """The call that makes it and its arguments: ``("expect.start", "'a', 'b'")``."""
-
-    def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
-        """(family, its outcomes in the family, all of the family's if known): shares of a family sum to one or less."""
-        return self.identity(), frozenset({True}), None
-
-    # Words. `given` is the condition or None; the share events implement support and predicate, the others quantity.
-
-    def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
-        """What the share is a share of: ``documents with the word "puck"``."""
-        raise NotImplementedError
-
-    def predicate(self, plural: bool) -> str:
-        """What they do: ``are hockey``."""
-        raise NotImplementedError
-
-    def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
-        """The sentence of a count: ``a sequence has at most 1 segment of journal on average``."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def among(self, given: Condition | None, unit: Unit) -> str:
-        """The event as a plural noun: ``field changes after punctuation``."""
-
-    def is_among(self) -> str:
-        """What members of another event are when they are this one: ``are transitions from a to b``."""
-        return f"are {self.among(None, 'tokens')}"
-
-    def located(self, given: Condition, unit: Unit) -> str:
-        """Where instances of the event are: ``come after punctuation``."""
-        return f"come {given.place()}"
+__all__ = [
+    "Change",
+    "Document",
+    "End",
+    "Event",
+    "Labels",
+    "Outcomes",
+    "Repeats",
+    "Segments",
+    "Start",
+    "Statistic",
+    "Stay",
+    "Transition",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +62,7 @@ class Labels(Event):
 
     @property
     def code(self) -> tuple[str, str]:
-        return "expect", _arguments(self.labels)
+        return "expect", arguments(self.labels)
 
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return "label", frozenset(map(exact, self.labels)), classes
@@ -129,10 +72,10 @@ class Labels(Event):
         return noun if given is None else f"{noun} {given.clause(unit)}"
 
     def predicate(self, plural: bool) -> str:
-        return f"{'are' if plural else 'is'} {_any_of(self.labels)}"
+        return f"{'are' if plural else 'is'} {any_label(self.labels)}"
 
     def among(self, given: Condition | None, unit: Unit) -> str:
-        return f"{self.support(given, unit, True)} that are {_any_of(self.labels)}"
+        return f"{self.support(given, unit, True)} that are {any_label(self.labels)}"
 
     def is_among(self) -> str:
         return self.predicate(plural=True)
@@ -232,7 +175,7 @@ class Transition(_Edge):
 
     @property
     def code(self) -> tuple[str, str]:
-        return "expect.transition", _arguments((self.before, self.after))
+        return "expect.transition", arguments((self.before, self.after))
 
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return "transition", frozenset({self.identity()}), None
@@ -273,7 +216,7 @@ class _Border(Event):
 
     @property
     def code(self) -> tuple[str, str]:
-        return f"expect.{self.verb}", _arguments(self.labels)
+        return f"expect.{self.verb}", arguments(self.labels)
 
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return self.verb, frozenset(map(exact, self.labels)), classes
@@ -283,10 +226,10 @@ class _Border(Event):
         return noun if given is None else f"{noun} whose {self.token} token is {given.neighbour('one')}"
 
     def predicate(self, plural: bool) -> str:
-        return f"{self.verb}{'' if plural else 's'} with {_any_of(self.labels)}"
+        return f"{self.verb}{'' if plural else 's'} with {any_label(self.labels)}"
 
     def among(self, given: Condition | None, unit: Unit) -> str:
-        noun = f"{self.verb}s with {_any_of(self.labels)}"
+        noun = f"{self.verb}s with {any_label(self.labels)}"
         return noun if given is None else f"{noun} {given.place()}"
 
 
@@ -306,125 +249,3 @@ class End(_Border):
     keys = ("end",)
     verb = "end"
     token = "last"
-
-
-@dataclass(frozen=True, eq=False)
-class Segments(Event):
-    """The number of maximal runs of a label in a sequence."""
-
-    label: Label
-    keys = ("segments",)
-    counts = True
-
-    def __post_init__(self) -> None:
-        self._set(label=label(self.label))
-
-    @property
-    def names(self) -> tuple[Label, ...]:
-        return (self.label,)
-
-    def to_document(self) -> Document:
-        return {"segments": self.label}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Segments:
-        return cls(table.label(key))
-
-    @property
-    def code(self) -> tuple[str, str]:
-        return "expect.segments", repr(self.label)
-
-    def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
-        only = "" if given is None else f", counting only segments that start {given.place()}"
-        return f"{subject} has {number} {'segment' if one else 'segments'} of {show(self.label)} on average{only}"
-
-    def among(self, given: Condition | None, unit: Unit) -> str:
-        noun = f"segments of {show(self.label)}"
-        return noun if given is None else f"{noun} that start {given.place()}"
-
-    def located(self, given: Condition, unit: Unit) -> str:
-        return f"start {given.place()}"
-
-
-@dataclass(frozen=True, eq=False)
-class Repeats(Event):
-    """How often a field comes back after another one, in a sequence; of these labels, or of every one."""
-
-    labels: tuple[Label, ...] = ()
-    keys = ("repeats",)
-    counts = True
-    unordered = ("labels",)
-
-    def __post_init__(self) -> None:
-        self._set(labels=labels(self.labels, "expect.repeats"))
-
-    @property
-    def names(self) -> tuple[Label, ...]:
-        return self.labels
-
-    def to_document(self) -> Document:
-        return {"repeats": list(self.labels) or True}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Repeats:
-        if isinstance(table.raw(key), bool):
-            table.true(key)
-            return cls()
-        return cls(tuple(table.labels(key)))
-
-    @property
-    def code(self) -> tuple[str, str]:
-        return "expect.repeats", _arguments(self.labels)
-
-    def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
-        only = "" if given is None else f", counting only repeats that start {given.place()}"
-        return f"{subject} has {number} {'repeat' if one else 'repeats'} of {self._what} on average{only}"
-
-    def among(self, given: Condition | None, unit: Unit) -> str:
-        noun = f"repeats of {self._what}"
-        return noun if given is None else f"{noun} that start {given.place()}"
-
-    def located(self, given: Condition, unit: Unit) -> str:
-        return f"start {given.place()}"
-
-    @property
-    def _what(self) -> str:
-        return _any_of(self.labels) if self.labels else "any field"
-
-
-@dataclass(frozen=True, eq=False)
-class Statistic(Event):
-    """A named statistic of the whole sequence."""
-
-    name: str
-    keys = ("statistic",)
-    counts = True
-
-    def __post_init__(self) -> None:
-        self._set(name=text(self.name, "The name of a statistic"))
-
-    def to_document(self) -> Document:
-        return {"statistic": self.name}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Statistic:
-        return cls(table.text(key))
-
-    @property
-    def code(self) -> tuple[str, str]:
-        return "expect.statistic", repr(self.name)
-
-    def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
-        only = "" if given is None else f", counting only tokens {given.clause('tokens')}"
-        return f"the statistic {quote(self.name)} of {subject} is {number} on average{only}"
-
-    def among(self, given: Condition | None, unit: Unit) -> str:
-        raise NotImplementedError  # a statistic has no instances: constraints refuse it with `of`
-
-
-def _arguments(values: tuple[Label, ...]) -> str:
-    return ", ".join(map(repr, values))
-
-
-def _any_of(values: tuple[Label, ...]) -> str:
-    return join([show(v) for v in values], "or")
