@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tiltfit.errors import ConstraintError
 from tiltfit.language.counts import Repeats, Segments, Statistic
-from tiltfit.language.event import Document, Event, Outcomes, any_label, arguments
+from tiltfit.language.event import Document, Event, Labels, Outcomes, any_label, arguments
 from tiltfit.language.prose import show
 from tiltfit.language.table import Table
 from tiltfit.language.values import Label, exact, label, labels
@@ -31,57 +31,6 @@ __all__ = [
     "Stay",
     "Transition",
 ]
-
-
-@dataclass(frozen=True, eq=False)
-class Labels(Event):
-    """The label is one of these. No labels: no event, for ``distributed_as``."""
-
-    labels: tuple[Label, ...] = ()
-    keys = ("label", "labels")
-    is_sequence = False
-    unordered = ("labels",)
-
-    def __post_init__(self) -> None:
-        self._set(labels=labels(self.labels, "expect(...)"))
-
-    @property
-    def names(self) -> tuple[Label, ...]:
-        return self.labels
-
-    def to_document(self) -> Document:
-        if len(self.labels) == 1:
-            return {"label": self.labels[0]}
-        return {"labels": list(self.labels)} if self.labels else {}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Labels:
-        if key == "label":
-            return cls((table.label(key),))
-        return cls(tuple(table.labels(key)))
-
-    @property
-    def code(self) -> tuple[str, str]:
-        return "expect", arguments(self.labels)
-
-    def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
-        return "label", frozenset(map(exact, self.labels)), classes
-
-    def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
-        noun = unit if plural else unit.removesuffix("s")
-        return noun if given is None else f"{noun} {given.clause(unit)}"
-
-    def predicate(self, plural: bool) -> str:
-        return f"{'are' if plural else 'is'} {any_label(self.labels)}"
-
-    def among(self, given: Condition | None, unit: Unit) -> str:
-        return f"{self.support(given, unit, True)} that are {any_label(self.labels)}"
-
-    def is_among(self) -> str:
-        return self.predicate(plural=True)
-
-    def located(self, given: Condition, unit: Unit) -> str:
-        return f"are ones {given.clause(unit)}"
 
 
 class _Edge(Event):
