@@ -1,0 +1,139 @@
+"""``tiltfit check``: validity, supports, warnings, exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tiltfit.cli.main import app
+
+CONSTRAINTS = """
+version = 1
+classes = ["baseball", "hockey"]
+[[constraint]]
+name = "puck"
+label = "hockey"
+given = { word = "puck" }
+about = 0.9
+[[constraint]]
+label = "baseball"
+given = { any = [{ word = "bat" }, { word = "picher" }] }
+about = 0.8
+[[constraint]]
+label = "hockey"
+at_least = 0.2
+"""
+TEXTS = ["the puck", "a puck and a bat", "the pitcher", "nothing"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "c.toml").write_text(CONSTRAINTS)
+    (tmp_path / "d.jsonl").write_text("".join(json.dumps({"text": t, "age": len(t)}) + "\n" for t in TEXTS))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tmp_path
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["check", *arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.usefixtures("folder")
+def test_sentences_without_data() -> None:
+    code, out, err = run("c.toml")
+    assert code == 0
+    assert "3 constraints, 2 classes: baseball, hockey. Valid." in out
+    assert 'about 90% of documents with the word "puck" are hockey' in out
+    assert err == ""
+
+
+@pytest.mark.usefixtures("folder")
+def test_supports_and_coverage() -> None:
+    code, out, err = run("c.toml", "--data", "d.jsonl", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert err == ""
+    assert [c["support"] for c in found["constraints"]] == [2, 1, 4]
+    assert [c["coverage"] for c in found["constraints"]] == [0.5, 0.25, 1.0]
+    assert (found["rows"], found["covered"], found["valid"]) == (4, 2, True)
+    assert found["constraints"][0]["name"] == "puck"
+    (warning,) = found["warnings"]
+    assert warning.endswith(
+        'also speaks of documents with the word "picher", but there are none. Did you mean "pitcher"?'
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_table_and_notes_for_people() -> None:
+    code, out, err = run("c.toml", "--data", "d.jsonl")
+    assert code == 0
+    assert any(line.split()[-2:] == ["2", "50%"] for line in out.splitlines())
+    assert "At least one condition fires on 2 of 4 documents (50%)." in out
+    assert err.startswith("note: ")
+    assert err.count("\n") == 1
+
+
+def test_constraint_that_never_fires_names_the_nearest_word(folder: Path) -> None:
+    (folder / "c.toml").write_text(CONSTRAINTS.replace('"puck" }', '"pukc" }'))
+    code, out, _ = run("c.toml", "--data", "d.jsonl", "--json")
+    assert code == 0
+    assert 'never fires, so it has no effect. Did you mean "puck"?' in json.loads(out)["warnings"][0]
+
+
+BAD = {
+    "unknown label": ('label = "baseball"', 'label = "basball"', 'Did you mean "baseball"?'),
+    "share": ("at_least = 0.2", "at_least = 2", "2"),
+    "unknown key": ("at_least = 0.2", "at_lest = 0.2", 'Did you mean "at_least"?'),
+    "not toml": ("version = 1", "version = = 1", "line 2"),
+    "conflict": ("at_least = 0.2", 'at_least = 0.9\n[[constraint]]\nlabel="hockey"\nat_most=0.1', "cannot both hold"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_invalid_file_exits_1(folder: Path, name: str) -> None:
+    old, new, message = BAD[name]
+    (folder / "c.toml").write_text(CONSTRAINTS.replace(old, new))
+    code, out, err = run("c.toml")
+    assert code == 1
+    assert err.startswith("error: ")
+    assert message in err
+    assert err.count("\n") == 1
+    assert out == ""
+    code, out, err = run("c.toml", "--json")
+    assert (code, err) == (1, "")
+    assert json.loads(out)["valid"] is False
+    assert message in json.loads(out)["errors"][0]
+
+
+def test_constraint_on_sequences_cannot_be_asked_of_documents(folder: Path) -> None:
+    (folder / "c.toml").write_text(CONSTRAINTS + '[[constraint]]\nname = "stays"\nstay = true\nabout = 0.9\n')
+    assert run("c.toml")[0] == 0
+    code, _, err = run("c.toml", "--data", "d.jsonl")
+    assert code == 1
+    assert "error: The constraint 'stays': it speaks of sequences" in err
+
+
+def test_column_conditions_need_the_column(folder: Path) -> None:
+    extra = '[[constraint]]\nname = "long"\nlabel = "hockey"\ngiven = { column = "age", above = 10 }\nabout = 0.9\n'
+    (folder / "c.toml").write_text(CONSTRAINTS + extra)
+    assert "error: The constraint 'long': column('age') needs a data frame" in run("c.toml", "--data", "d.jsonl")[2]
+    code, out, _ = run("c.toml", "--data", "d.jsonl", "--column", "age", "--json")
+    assert code == 0
+    assert json.loads(out)["constraints"][3]["support"] == 2
+
+
+@pytest.mark.usefixtures("folder")
+def test_missing_files() -> None:
+    code, out, err = run("c.toml", "--data", "e.jsonl")
+    assert (code, out) == (2, "")
+    assert err == 'error: e.jsonl: there is no such file. Did you mean "d.jsonl"?\n'
+    code, out, err = run("e.toml")
+    assert (code, out) == (1, "")
+    assert err.startswith("error: ")
+    assert "e.toml" in err
