@@ -142,9 +142,10 @@ def test_ignored_labels_change_nothing(trained: Path, tmp_path: Path) -> None:
         "train", tmp_path / "d.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt", "--ignore-labels"
     )
     assert found["labelled"] == 0
-    assert [run("predict", m, trained / "test.jsonl", "--proba")[1] for m in (trained / "m.tilt",)] == [
-        run("predict", tmp_path / "m.tilt", trained / "test.jsonl", "--proba")[1]
-    ]
+    one, other = (
+        run("predict", folder / "m.tilt", trained / "test.jsonl", "--proba")[1] for folder in (trained, tmp_path)
+    )
+    assert one == other
 
 
 def test_output_is_refused_before_training(trained: Path, tmp_path: Path) -> None:

@@ -52,9 +52,7 @@ def test_labels_find_their_classes() -> None:
 
 
 def test_unknown_label_is_refused_with_its_line_and_the_nearest() -> None:
-    with pytest.raises(
-        UnknownLabelError, match=r"line 1: the model has no class 'hokey'. Did you mean \"hockey\""):
-    ):
+    with pytest.raises(UnknownLabelError, match=r"line 1: the model .* 'hokey'\. Did you mean .hockey."):
         _truth(dataset("hockey", "hokey"), ["hockey", "baseball"], "label")
 
 

@@ -170,7 +170,7 @@ def _show(
         }
     )
     terminal.show(
-        f"Read {count(len(rows), 'document')}, {labelled:,} labelled.",
+        f"Read {count(len(rows), 'document')}, {f'{labelled:,}' if labelled else 'none'} labelled.",
         f"Trained {count(classifier.n_iter_, 'round')} in {seconds:.1f} s, objective {classifier.objective_:,.4g}.",
         "",
         proportions(names, predicted),
