@@ -13,6 +13,7 @@ All messages follow one pattern: what is wrong, which object (by name), what wou
 
 ``TiltfitWarning``
     ``RestingConstraintWarning``  a condition never fires, so its constraint rests
+    ``UnmetConstraintWarning``    a hard constraint does not hold after fitting
     ``NotConvergedWarning``       the optimiser stopped before its tolerance
     ``NotSavedWarning``           something could not be written to a model file
 """
@@ -69,6 +70,10 @@ class TiltfitWarning(UserWarning):
 
 class RestingConstraintWarning(TiltfitWarning):
     """A condition never fires on this data, so its constraint has no effect."""
+
+
+class UnmetConstraintWarning(TiltfitWarning):
+    """A hard constraint does not hold after fitting: it contradicts others or the labels."""
 
 
 class NotConvergedWarning(TiltfitWarning):

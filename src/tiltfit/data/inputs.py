@@ -237,7 +237,7 @@ class TableInputs(Inputs):
 
     def texts(self, column: str | None = None) -> Sequence[str]:
         values = self._columns[self._text_column(column)]
-        return ["" if _is_missing(v) else str(v) for v in values]
+        return ["" if is_missing(v) else str(v) for v in values]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         if name not in self._columns:
@@ -267,6 +267,7 @@ class TableInputs(Inputs):
         )
 
 
-def _is_missing(value: object) -> bool:
+def is_missing(value: object) -> bool:
+    """None, NaN, NaT or pd.NA."""
     # pd.NA and pd.NaT are told by name: comparing pd.NA gives neither true nor false.
     return value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value

@@ -1,0 +1,8 @@
+"""How the joint objective is minimised, and what it is compared with."""
+
+from tiltfit.methods.alternating import alternate
+from tiltfit.methods.joint import solve_jointly
+
+SOLVERS = {"alternating": alternate, "joint": solve_jointly}
+
+__all__ = ["SOLVERS"]

@@ -70,19 +70,13 @@ class Problem:
         """The largest entry of ∇O that counts as zero: ``tol`` a unit of weight, as for a mean loss."""
         return tol * max(1.0, float(np.sum(self.weight)))
 
-    def base(self, marginals: Marginals) -> Potentials:
-        """log p at the touched positions, −inf where a label is forbidden."""
-        with np.errstate(divide="ignore"):
-            node = np.log(marginals.node[self.touched])
-        if self.forbidden is not None:
-            node[self.forbidden] = -np.inf
-        return Potentials(node)
-
     def project(self, marginals: Marginals, start: FloatArray | None, tol: float) -> Projection | None:
         """The information projection of p, or None where nothing is constrained."""
         if self.tilt is None:
             return None
-        return information_projection(self.tilt, self.base(marginals), start=start, tol=tol)
+        return information_projection(
+            self.tilt, base_potentials(marginals, self.touched, self.forbidden), start=start, tol=tol
+        )
 
     def evaluate(self, weights: FloatArray, duals: FloatArray | None, tol: float) -> Evaluation:
         """O(λ) and all that follows from it, with the projection warm-started at ``duals``."""
@@ -123,3 +117,14 @@ class Problem:
         # A probability that underflows to 0 has a loss of some 745 instead of infinity: finite, and as bad as can be.
         logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
         return -float(self.weight[self.labelled] @ logs)
+
+
+def base_potentials(
+    marginals: Marginals, touched: IntArray, forbidden: npt.NDArray[np.bool_] | None
+) -> Potentials:
+    """log p at the touched positions, −inf where a label is forbidden: what an information projection starts from."""
+    with np.errstate(divide="ignore"):
+        node = np.log(marginals.node[touched])
+    if forbidden is not None:
+        node[forbidden] = -np.inf
+    return Potentials(node)

@@ -1,0 +1,354 @@
+"""``TiltClassifier``: a scikit-learn classifier that also learns from constraints on unlabelled rows."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tiltfit.data.inputs import Inputs
+from tiltfit.errors import DataError, NotConvergedWarning, UnsupportedError
+from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_table, as_texts, has_text, matrix_inputs
+from tiltfit.estimators.options import Options
+from tiltfit.estimators.targets import encode_labels, find_unlabelled
+from tiltfit.execution.workers import Workers
+from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.inference.potentials import Marginals
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.methods import SOLVERS
+from tiltfit.methods.history import Callback
+from tiltfit.methods.problem import Problem, base_potentials
+from tiltfit.models.maxent import MaxEnt
+from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.projections.information import information_projection
+from tiltfit.report.constraints import report_constraints
+
+logger = logging.getLogger("tiltfit")
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """min_λ  Σ_labelled −log p_λ(y|x) + α/2·‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(E_q[f′])]     (Eq. 6)
+
+    A maximum-entropy classifier p_λ learned from labels, from constraints on unlabelled rows, or from both.
+
+    Parameters
+    ----------
+    constraints : constraints, a ``ConstraintSet``, or the path of a TOML file
+        What is known: ``expect("hockey", given=word("puck")).about(0.9)``.
+    classes : list, optional
+        All labels. Default: those of the constraint file, else of y, else of the constraints.
+    model, method : str
+        ``"maxent"`` and ``"ap"`` (alternating projections).
+    solver : {"auto", "alternating"}
+        ``alternating`` is the paper's algorithm.
+    vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
+        How raw texts become features; ``auto`` is ``tfidf``.
+    feature_names : list of str, optional
+        Names of the columns of a matrix, so that constraints can speak of them.
+    alpha : float
+        Strength of the ridge penalty α/2·‖λ‖² on the weights.
+    beta : float
+        Softness of ``about`` and ``distributed_as``: the smaller, the closer to the target.
+    gamma : float
+        Weight of unlabelled against labelled rows.
+    scale : {"unit", "support"}
+        ``unit``: every constraint pulls alike (β as in the paper). ``support``: β is divided by how often the condition
+        fires, so that the pull grows with the data.
+    penalize_intercept : bool
+        Whether α also applies to the intercepts (as in the paper).
+    max_iter, tol
+        At most this many rounds; stop when the largest entry of the gradient is below ``tol`` per unit of sample weight.
+    n_jobs : int, optional
+        Threads; the result does not depend on it. −1: one a core.
+    random_state
+        Accepted for uniformity; training is deterministic.
+    callback : callable, optional
+        Called with a ``Round`` after every round; a true answer stops the training.
+
+    Attributes
+    ----------
+    classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_
+    objective_ : float
+        Eq. 6 at the end.
+    converged_ : bool
+    history_ : tuple of ``Round``
+    constraint_report_ : ``ConstraintReport``
+        For each constraint: target, expectation under the model and under q, price, support. ``print`` it.
+
+    Examples
+    --------
+    >>> from tiltfit import TiltClassifier, expect, word
+    >>> texts = ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]
+    >>> clf = TiltClassifier([expect("hockey", given=word("puck")).about(0.9),
+    ...                       expect("baseball", given=word("bat")).about(0.9)])
+    >>> clf.fit(texts).predict(["our goalie", "their pitcher"]).tolist()
+    ['hockey', 'baseball']
+    """
+
+    def __init__(
+        self,
+        constraints: Any = (),
+        *,
+        classes: Iterable[object] | None = None,
+        model: str = "maxent",
+        method: str = "ap",
+        solver: str = "auto",
+        vectorizer: Any = "auto",
+        feature_names: Iterable[str] | None = None,
+        alpha: float = 1.0,
+        beta: float = 0.01,
+        gamma: float = 1.0,
+        scale: str = "unit",
+        penalize_intercept: bool = True,
+        base: Any = None,
+        init: Any = None,
+        warm_start: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.constraints = constraints
+        self.classes = classes
+        self.model = model
+        self.method = method
+        self.solver = solver
+        self.vectorizer = vectorizer
+        self.feature_names = feature_names
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.scale = scale
+        self.penalize_intercept = penalize_intercept
+        self.base = base
+        self.init = init
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows."""
+        options = Options.of(self)
+        constraints = ConstraintSet.of(self.constraints)
+        matrix, inputs = self._read(X, fitting=True)
+        classes, labels = encode_labels(y, inputs.n, self.classes, constraints)
+        constraints = constraints.with_classes(classes.tolist())
+        weight = self._weights(sample_weight, matrix)
+        workers = options.workers()
+        model = MaxEnt(AttributeFeatures(matrix, len(classes), workers))
+        grounded = ground(constraints, inputs, classes.tolist(), labels, weight, options.strength, workers)
+        if not np.any(labels >= 0) and grounded.tilt is None:
+            raise DataError(
+                "There is nothing to learn from: no row has a label, and no constraint fires on this data."
+            )
+        problem = Problem(
+            model=model,
+            labels=labels,
+            weight=weight,
+            alpha=_ridge(model, self.alpha, self.penalize_intercept),
+            gamma=float(self.gamma),
+            tilt=grounded.tilt,
+            touched=grounded.touched,
+            forbidden=grounded.forbidden,
+        )
+        solve = SOLVERS[options.solver]
+        start = np.zeros(model.n_weights)
+        fit = solve(problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback)
+        logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
+        W, b = model.features.unpack(fit.weights)
+        self.classes_ = classes
+        self.coef_ = np.ascontiguousarray(W.T)
+        self.intercept_ = b.copy()
+        self.n_iter_ = len(fit.history)
+        self.objective_ = fit.objective
+        self.converged_ = fit.converged
+        self.history_ = fit.history
+        touched = model.take(grounded.touched).infer(fit.weights).node
+        self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes, inputs.unit)
+        self._constraints = constraints
+        self._prices = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
+        if not fit.converged and fit.message != "stopped by the callback":
+            warnings.warn(
+                f"TiltClassifier did not converge: {fit.message}. Raise max_iter= (now {self.max_iter}) or tol=.",
+                NotConvergedWarning,
+                stacklevel=2,
+            )
+        self.constraint_report_.warn_unmet(stacklevel=2)
+        return self
+
+    # Using
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """p_λ(y|x): the model alone, rows × classes."""
+        check_is_fitted(self)
+        return self._infer(self._read(X, fitting=False)[0]).node
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """log p_λ(y|x)."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """The most probable class of every row."""
+        probabilities = self.predict_proba(X)
+        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+
+    def project(self, X: Any, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
+        """q(y|x): predictions under the constraints, rows × classes.
+
+        ``prices="solve"`` projects onto the constraints as they apply to X (transductive: rows influence each other);
+        ``prices="fitted"`` tilts each row by the prices learned in ``fit``.
+        """
+        check_is_fitted(self)
+        if prices not in ("solve", "fitted"):
+            raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.")
+        matrix, inputs = self._read(X, fitting=False)
+        marginals = self._infer(matrix)
+        grounded = self._ground(inputs, self._weights(sample_weight, matrix))
+        if grounded.tilt is None:
+            return marginals.node
+        q = marginals.node.copy()
+        base = base_potentials(marginals, grounded.touched, grounded.forbidden)
+        if prices == "fitted":
+            q[grounded.touched] = grounded.tilt.at(base, self._fitted_prices(grounded)).node
+        else:
+            q[grounded.touched] = information_projection(grounded.tilt, base).marginals.node
+        return q
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy on the labelled rows; unlabelled ones do not count."""
+        check_is_fitted(self)
+        values = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+        keep = ~find_unlabelled(values, list(self.classes_))
+        if not keep.any():
+            raise DataError("score needs labels, but every row of y is unlabelled.")
+        predicted = self.predict(X)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[keep]
+        hits = np.array([p == t for p, t in zip(predicted[keep].tolist(), values[keep].tolist(), strict=True)])
+        return float(np.average(hits, weights=weight))
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.tilt`` file: JSON and arrays, no pickle, atomically."""
+        from tiltfit.estimators.persistence import save  # noqa: PLC0415
+
+        save(self, path)
+
+    def get_feature_names_out(self) -> npt.NDArray[Any]:
+        """Names of the model's features, one a column of ``coef_``."""
+        check_is_fitted(self)
+        if not hasattr(self, "feature_names_in_"):
+            return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
+        return np.asarray(self.feature_names_in_)
+
+    # Inside
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False  # constraints can take the place of labels
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        return tags
+
+    def _read(self, X: Any, *, fitting: bool) -> tuple[Matrix, Inputs]:
+        """The matrix for the model and the inputs for the conditions."""
+        if fitting:
+            return self._read_first(X)
+        encoder = self._encoder
+        # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.
+        if encoder is not None and not (encoder.is_lost and as_texts(X) is None):
+            return encoder.matrix(X), encoder.inputs(X)
+        matrix = self._validate(X, reset=False)
+        return matrix, matrix_inputs(X, matrix, self._names())
+
+    def _read_first(self, X: Any) -> tuple[Matrix, Inputs]:
+        texts = as_texts(X)
+        table = as_table(X) if texts is None else None
+        self._encoder: TextEncoder | TableEncoder | None = None
+        if texts is not None:
+            self._encoder, matrix = TextEncoder.fit(texts, self.vectorizer)
+        elif table is not None and (isinstance(X, Mapping) or has_text(table)):
+            self._encoder, matrix = TableEncoder.fit(table, self.vectorizer)
+        else:
+            dense_or_sparse = self._validate(X, reset=True)
+            return dense_or_sparse, matrix_inputs(X, dense_or_sparse, self._names())
+        if self.feature_names is not None:
+            raise DataError("feature_names= names the columns of a matrix, but X is raw text or a table.")
+        self.n_features_in_ = matrix.shape[1]
+        self.feature_names_in_ = np.array(self._encoder.names, dtype=object)
+        return matrix, self._encoder.inputs(X)
+
+    def _validate(self, X: Any, *, reset: bool) -> Matrix:
+        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        if reset and self.feature_names is not None:
+            names = list(self.feature_names)
+            if len(names) != checked.shape[1]:
+                raise DataError(f"feature_names has {len(names)} names, but X has {checked.shape[1]} columns.")
+            if len(set(names)) < len(names):
+                twice = next(n for k, n in enumerate(names) if n in names[:k])
+                raise DataError(f"feature_names names {twice!r} twice.")
+        return sparse.csr_array(checked) if sparse.issparse(checked) else checked
+
+    def _names(self) -> list[str] | None:
+        if self.feature_names is not None:
+            return [str(name) for name in self.feature_names]
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else [str(name) for name in names]
+
+    @staticmethod
+    def _weights(sample_weight: Any, matrix: Matrix) -> FloatArray:
+        weight: FloatArray = _check_sample_weight(sample_weight, np.empty((matrix.shape[0], 1)), dtype=np.float64)
+        if np.any(weight < 0):
+            raise DataError(f"sample_weight is negative in row {int(np.argmin(weight))}.")
+        if not np.any(weight > 0):
+            raise DataError("sample_weight sums to zero: no row counts.")
+        return weight
+
+    def _infer(self, matrix: Matrix) -> Marginals:
+        features = AttributeFeatures(matrix, len(self.classes_), Options.of(self).workers())
+        return MaxEnt(features).infer(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
+
+    def _fitted_prices(self, grounded: Grounded) -> FloatArray:
+        """The fitted price of every row; 0 for a group that ``fit`` did not see."""
+        for constraint in grounded.constraints:
+            if constraint.per == "instance":
+                raise UnsupportedError(
+                    f"The constraint {constraint.title!r} has a price for each training instance, which says nothing of "
+                    "new ones. Use prices='solve'."
+                )
+        return np.array([self._prices.get(key, 0.0) for key in grounded.keys])
+
+    def _ground(self, inputs: Inputs, weight: FloatArray) -> Grounded:
+        lost = getattr(self, "_lost_constraints", ())
+        if lost:
+            raise UnsupportedError(
+                f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
+                "predict works; to project, fit again."
+            )
+        unlabelled = np.full(inputs.n, -1, dtype=np.intp)
+        options = Options.of(self)
+        return ground(
+            self._constraints, inputs, self.classes_.tolist(), unlabelled, weight, options.strength, Workers()
+        )
+
+
+def _ridge(model: MaxEnt, alpha: float, penalize_intercept: bool) -> FloatArray:
+    ridge = np.full(model.n_weights, float(alpha))
+    if not penalize_intercept:
+        model.features.unpack(ridge)[1][:] = 0.0
+    return ridge

@@ -1,0 +1,186 @@
+"""From what the user passes as X to what the model and the conditions see.
+
+An encoder is fitted once and then turns any X of the same kind into a matrix (for the model) and ``Inputs`` (for the
+conditions). Three kinds: raw texts, a table with text in it, numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.features.text import BagOfWords, fit_bag_of_words
+
+Matrix = sparse.csr_array | npt.NDArray[np.float64]
+
+
+def as_texts(X: object) -> list[str] | None:
+    """The texts, if X is a one-dimensional collection of them, else None."""
+    if isinstance(X, str | bytes):
+        raise DataError("X is a single text. Pass a list of texts, even for one: [text].")
+    if isinstance(X, Mapping) or sparse.issparse(X) or getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
+        return None
+    if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
+        return None
+    values = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
+    if not values or not any(isinstance(v, str) for v in values):
+        return None
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            kind = "is missing" if is_missing(value) else f"is {value!r}"
+            raise DataError(f"X is a list of texts, but row {i} {kind}. Use '' for an empty text.")
+    return values
+
+
+def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
+    """The columns of a data frame or of a mapping of columns, else None."""
+    if isinstance(X, Mapping):
+        return {str(name): np.asarray(values) for name, values in X.items()}
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        names = list(X.columns)
+        if not all(isinstance(name, str) for name in names):
+            return None  # scikit-learn's own rule: such a frame has no feature names
+        return {name: _column(X[name]) for name in names}
+    return None
+
+
+def _column(series: Any) -> npt.NDArray[Any]:
+    values = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    if values.dtype.kind == "O" and all(isinstance(v, int | float | np.number) or is_missing(v) for v in values):
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class TextEncoder:
+    """Raw texts; ``bag`` is our own fitted vocabulary, or ``foreign`` a scikit-learn vectorizer fitted by us."""
+
+    bag: BagOfWords | None = None
+    foreign: Any = None
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the vectorizer could not be saved with the model."""
+        return self.bag is None and self.foreign is None
+
+    @staticmethod
+    def fit(texts: list[str], vectorizer: Any) -> tuple[TextEncoder, sparse.csr_array]:
+        if isinstance(vectorizer, str):
+            bag, matrix = fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
+            return TextEncoder(bag=bag), matrix
+        if not hasattr(vectorizer, "fit_transform"):
+            raise DataError(f"vectorizer={vectorizer!r} has no fit_transform: pass a name or a scikit-learn vectorizer.")
+        from sklearn.base import clone  # noqa: PLC0415
+
+        fitted = clone(vectorizer)
+        return TextEncoder(foreign=fitted), _csr(fitted.fit_transform(texts))
+
+    @property
+    def names(self) -> list[str]:
+        if self.bag is not None:
+            return list(self.bag.words)
+        out = getattr(self.foreign, "get_feature_names_out", None)
+        return [str(name) for name in out()] if out is not None else []
+
+    def matrix(self, X: object) -> sparse.csr_array:
+        texts = as_texts(X)
+        if texts is None:
+            raise DataError("This model was fitted on raw texts: pass a list of texts.")
+        if self.bag is not None:
+            return self.bag.transform(texts)
+        if self.is_lost:
+            raise UnsupportedError(
+                "This model was loaded from a file, which cannot hold its foreign vectorizer. Transform the texts with "
+                "that vectorizer and pass the matrix, or fit with vectorizer='auto'."
+            )
+        return _csr(self.foreign.transform(texts))
+
+    def inputs(self, X: object) -> Inputs:
+        texts = as_texts(X)
+        if texts is None:
+            raise DataError("This model was fitted on raw texts: pass a list of texts.")
+        return TextInputs(texts)
+
+
+@dataclass(frozen=True, eq=False)
+class TableEncoder:
+    """A table: numbers as they are, each text column as its own bag of words (``column:word``)."""
+
+    numeric: tuple[str, ...] = ()
+    bags: Mapping[str, BagOfWords] = field(default_factory=dict)
+    is_lost = False
+
+    @staticmethod
+    def fit(table: Mapping[str, npt.NDArray[Any]], vectorizer: Any) -> tuple[TableEncoder, sparse.csr_array]:
+        if not isinstance(vectorizer, str):
+            raise DataError(
+                f"vectorizer={type(vectorizer).__name__} applies to a list of texts, but X is a table. Use a name such "
+                "as 'auto', or transform the table first."
+            )
+        inputs = TableInputs(table)
+        _refuse_empty(inputs.n)
+        weighting = "tfidf" if vectorizer == "auto" else vectorizer
+        texts = inputs.text_columns
+        bags = {name: fit_bag_of_words(inputs.texts(name), weighting)[0] for name in texts}
+        encoder = TableEncoder(tuple(name for name in table if name not in texts), bags)
+        return encoder, encoder._encode(inputs)
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.numeric, *(f"{name}:{word}" for name, bag in self.bags.items() for word in bag.words)]
+
+    def matrix(self, X: object) -> sparse.csr_array:
+        return self._encode(self.inputs(X))
+
+    def inputs(self, X: object) -> TableInputs:
+        table = as_table(X)
+        if table is None:
+            raise DataError("This model was fitted on a table: pass a data frame with the same columns.")
+        missing = [name for name in (*self.numeric, *self.bags) if name not in table]
+        if missing:
+            raise DataError(f"X lacks the columns {missing} that the model was fitted on.")
+        return TableInputs(table)
+
+    def _encode(self, inputs: TableInputs) -> sparse.csr_array:
+        blocks = [sparse.csr_array(bag.transform(inputs.texts(name))) for name, bag in self.bags.items()]
+        if self.numeric:
+            numbers = np.column_stack([self._numbers(inputs, name) for name in self.numeric])
+            blocks.insert(0, sparse.csr_array(numbers))
+        return sparse.csr_array(sparse.hstack(blocks, format="csr"))
+
+    @staticmethod
+    def _numbers(inputs: TableInputs, name: str) -> npt.NDArray[np.float64]:
+        values = inputs.feature(name)
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise DataError(
+                f"Column {name!r} of X is NaN or infinite in {len(bad)} rows (row {bad[0]} first). Fill it in or drop it."
+            )
+        return values
+
+
+def matrix_inputs(X: object, matrix: Matrix, names: Sequence[str] | None) -> Inputs:
+    """What conditions see of numbers: the frame they came in, or the matrix with its names."""
+    table = as_table(X)
+    return TableInputs(table) if table is not None else MatrixInputs(matrix, names)
+
+
+def has_text(table: Mapping[str, npt.NDArray[Any]]) -> bool:
+    """Whether a table needs the table encoder: some column is not numeric."""
+    return any(values.dtype.kind not in "biuf" for values in table.values())
+
+
+def _csr(matrix: Any) -> sparse.csr_array:
+    return sparse.csr_array(matrix, dtype=np.float64)
+
+
+def _refuse_empty(n: int) -> None:
+    if n == 0:
+        raise DataError("X has no rows: at least one is needed.")

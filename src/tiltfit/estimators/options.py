@@ -1,0 +1,71 @@
+"""The estimator's parameters, checked before any work starts."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+from joblib import effective_n_jobs
+
+from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+from tiltfit.execution.workers import Workers
+from tiltfit.methods import SOLVERS
+from tiltfit.projections.grounding import Strength
+
+MODELS = ("maxent",)
+METHODS = ("ap",)
+SCALES = ("unit", "support")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a fit needs to know besides data and constraints."""
+
+    solver: str
+    strength: Strength
+    max_iter: int
+    tol: float
+    n_jobs: int
+
+    @staticmethod
+    def of(estimator: Any) -> Options:
+        """Check the parameters of an estimator; raises by name."""
+        _one_of("model", estimator.model, MODELS)
+        _one_of("method", estimator.method, METHODS)
+        _one_of("scale", estimator.scale, SCALES)
+        _one_of("solver", estimator.solver, ("auto", *SOLVERS))
+        for name in ("base", "init"):
+            if getattr(estimator, name) is not None:
+                raise UnsupportedError(f"{name}= is not supported yet: leave it at None.")
+        if estimator.warm_start:
+            raise UnsupportedError("warm_start=True is not supported yet: leave it at False.")
+        _positive("alpha", estimator.alpha, zero=True)
+        _positive("beta", estimator.beta)
+        _positive("gamma", estimator.gamma)
+        _positive("tol", estimator.tol)
+        _positive("max_iter", estimator.max_iter)
+        return Options(
+            solver="alternating" if estimator.solver == "auto" else estimator.solver,
+            strength=Strength(float(estimator.beta), estimator.scale),
+            max_iter=int(estimator.max_iter),
+            tol=float(estimator.tol),
+            n_jobs=effective_n_jobs(estimator.n_jobs),
+        )
+
+    def workers(self) -> Workers:
+        """Threads to run kernels on."""
+        return Workers(self.n_jobs)
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise UnsupportedError(
+            f"{name}={value!r} is not supported: use {' or '.join(map(repr, known))}.{did_you_mean(value, known)}"
+        )
+
+
+def _positive(name: str, value: object, *, zero: bool = False) -> None:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not (value > 0 or (zero and value == 0)) or value == float("inf"):  # type: ignore[operator]
+        raise DataError(f"{name}={value!r} must be a {'non-negative' if zero else 'positive'}, finite number.")

@@ -1,0 +1,140 @@
+"""What y says: which rows are labelled, which classes there are, and what counts as unlabelled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+
+from tiltfit.data.inputs import is_missing
+from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.values import exact, label
+
+UNLABELLED = -1
+"""The class number of an unlabelled row."""
+
+IntArray = npt.NDArray[np.intp]
+Classes = npt.NDArray[Any]
+
+
+def encode_labels(
+    y: object, n: int, declared: Iterable[object] | None, constraints: ConstraintSet
+) -> tuple[Classes, IntArray]:
+    """Sorted classes, and the class number of every row (−1: unlabelled).
+
+    Classes come from ``declared``, else from the constraint file, else from y, else from the constraints' labels.
+    """
+    declared = declared if declared is not None else constraints.classes
+    values = _as_column(y, n)
+    named = list(declared) if declared is not None else None
+    unlabelled = find_unlabelled(values, named)
+    known = values[~unlabelled]
+    if len(known):
+        check_classification_targets(np.array(known.tolist()))
+    classes = _classes(named, known, constraints, y)
+    codes = np.full(n, UNLABELLED, dtype=np.intp)
+    codes[~unlabelled] = _look_up(known, classes)
+    return classes, codes
+
+
+def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None) -> npt.NDArray[np.bool_]:
+    """None, NaN and pd.NA always; −1 when ``declared`` lacks it, or when y has at least two other values.
+
+    Otherwise −1 is a label, as in binary data coded ±1.
+
+    >>> find_unlabelled(np.array([-1, 0, 1]), None).tolist(), find_unlabelled(np.array([-1, 1]), None).tolist()
+    ([True, False, False], [False, False])
+    """
+    if values.dtype.kind in "OfmM":
+        missing = np.array([is_missing(v) for v in values], dtype=np.bool_)
+    else:
+        missing = np.zeros(len(values), dtype=np.bool_)
+    minus_one = np.array([_is_minus_one(v) for v in values], dtype=np.bool_)
+    if not minus_one.any():
+        return missing
+    if declared is not None:
+        is_class = any(_is_minus_one(c) for c in declared)
+    else:
+        is_class = len({exact(_plain(v)) for v in values[~missing & ~minus_one]}) < 2
+    return missing if is_class else missing | minus_one
+
+
+def _as_column(y: object, n: int) -> npt.NDArray[Any]:
+    if y is None:
+        return np.full(n, None, dtype=object)
+    if isinstance(y, list | tuple):
+        if any(isinstance(v, list | tuple | set | frozenset | np.ndarray) for v in y):
+            raise DataError("y holds several labels a row. Multi-label y is not supported: train one model a label.")
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
+        y = array if any(is_missing(v) for v in y) else np.asarray(y)
+    values: Any = y if hasattr(y, "shape") else np.asarray(y)
+    if len(values.shape) == 2 and values.shape[1] > 1:
+        raise DataError(
+            f"y should be a 1d array, got an array of shape {values.shape} instead. "
+            "Multi-label y is not supported: train one model a label."
+        )
+    array = _object_if_missing(values)
+    column = column_or_1d(array, warn=True)
+    if column.dtype.kind == "f":
+        assert_all_finite(column, allow_nan=True, input_name="y")
+    if len(column) != n:
+        raise DataError(f"X and y have different lengths: {n} and {len(column)}.")
+    return np.asarray(column)
+
+
+def _object_if_missing(values: Any) -> npt.NDArray[Any]:
+    """An array of any series or array; nullable columns of data frames become objects."""
+    to_numpy = getattr(values, "to_numpy", None)
+    return np.asarray(to_numpy() if callable(to_numpy) else values)
+
+
+def _classes(
+    named: list[object] | None, known: npt.NDArray[Any], constraints: ConstraintSet, y: object
+) -> Classes:
+    if named is not None:
+        found = [_plain(v) for v in named]
+        if len({exact(v) for v in found}) < len(found):
+            raise DataError(f"classes names a label twice: {found}.")
+    elif len(known):
+        found = list({exact(_plain(v)): _plain(v) for v in known}.values())
+    else:
+        found = list({exact(name): name for c in constraints for name in c.names}.values())
+    if not found:
+        who = "requires y to be passed, but the target y is None" if y is None else "has no label in y"
+        raise DataError(f"TiltClassifier {who}, and there are no constraints: pass labels, constraints or both.")
+    if len(found) < 2:
+        raise DataError(
+            f"There is only one class, {found[0]!r}: a classifier needs at least two. Name them all with classes=."
+        )
+    try:
+        return np.array(sorted(found))
+    except TypeError as error:
+        raise DataError(f"The classes {found} are of kinds that cannot be sorted together.") from error
+
+
+def _look_up(known: npt.NDArray[Any], classes: Classes) -> IntArray:
+    number = {_plain(c): k for k, c in enumerate(classes)}
+    codes = np.empty(len(known), dtype=np.intp)
+    for i, value in enumerate(known):
+        plain = _plain(value)
+        if plain not in number:
+            raise UnknownLabelError(
+                f"y holds the label {plain!r}, which is not one of the classes ({', '.join(map(repr, number))})."
+                f"{did_you_mean(plain, number)}"
+            )
+        codes[i] = number[plain]
+    return codes
+
+
+def _plain(value: object) -> Any:
+    return label(value, "A label in y")
+
+
+def _is_minus_one(value: object) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1

@@ -1,0 +1,71 @@
+"""Words as model features: a bag of words, weighted.
+
+``tfidf``    (1 + log count)·(1 + log((1 + n)/(1 + df))), each document scaled to length one
+``counts``   how often each word occurs
+``binary``   whether each word occurs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.errors import DataError, did_you_mean
+
+WEIGHTINGS = ("tfidf", "counts", "binary")
+
+
+@dataclass(frozen=True, eq=False)
+class BagOfWords:
+    """A fitted vocabulary and how its counts are weighted; ``idf`` is None unless the weighting uses it."""
+
+    words: tuple[str, ...]
+    weighting: str
+    idf: npt.NDArray[np.float64] | None
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_array:
+        """Documents × words."""
+        counter = _counter(self.weighting, vocabulary=list(self.words))
+        return self._weigh(sparse.csr_array(counter.transform(texts), dtype=np.float64))
+
+    def _weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
+        if self.weighting != "tfidf":
+            return counts
+        assert self.idf is not None
+        counts.data = (1 + np.log(counts.data)) * self.idf[counts.indices]
+        lengths = np.sqrt(np.add.reduceat(np.append(counts.data**2, 0.0), counts.indptr[:-1]))
+        lengths[np.diff(counts.indptr) == 0] = 1.0  # an empty document stays empty
+        counts.data /= np.repeat(lengths, np.diff(counts.indptr))
+        return counts
+
+
+def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, sparse.csr_array]:
+    """Learn the vocabulary of ``texts``; returns it with the transformed texts."""
+    if weighting not in WEIGHTINGS:
+        raise DataError(
+            f"vectorizer={weighting!r} is unknown: use 'auto', {', '.join(map(repr, WEIGHTINGS))} or a scikit-learn "
+            f"vectorizer.{did_you_mean(weighting, ('auto', *WEIGHTINGS))}"
+        )
+    counter = _counter(weighting)
+    try:
+        counts = sparse.csr_array(counter.fit_transform(texts), dtype=np.float64)
+    except ValueError as error:  # scikit-learn's "empty vocabulary"
+        raise DataError("The texts contain no words at all, so there is nothing to learn from.") from error
+    idf = None
+    if weighting == "tfidf":
+        document_frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+        idf = 1 + np.log((1 + counts.shape[0]) / (1 + document_frequency))
+    bag = BagOfWords(tuple(counter.get_feature_names_out().tolist()), weighting, idf)
+    return bag, bag._weigh(counts)
+
+
+def _counter(weighting: str, **options: Any) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415  (slow to import)
+
+    # One-letter words count: "C" and "R" are words, and so is every sign of a script that writes words as one.
+    return CountVectorizer(token_pattern=r"(?u)\b\w+\b", binary=weighting == "binary", **options)

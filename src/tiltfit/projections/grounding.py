@@ -1,0 +1,321 @@
+"""From constraints as data to rows of an information projection: which positions fire, which labels count, which penalty.
+
+A constraint becomes one row for its event; ``distributed_as`` one row a class; ``per=`` a row for each group or instance.
+Hard statements of 0 or 1 have no finite price: they become forbidden labels instead of rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.data.inputs import Inputs, is_missing
+from tiltfit.errors import ConflictError, ConstraintError, RestingConstraintWarning, UnsupportedError
+from tiltfit.execution.workers import Workers
+from tiltfit.features.constraints import ConstraintFeatures
+from tiltfit.language.conditions import Column
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.events import Labels
+from tiltfit.language.relations import About, DistributedAs
+from tiltfit.language.values import match
+from tiltfit.penalties.interval import box
+from tiltfit.penalties.kl import kl
+from tiltfit.penalties.penalty import REGISTRY, Penalty
+from tiltfit.penalties.stacked import stack
+from tiltfit.projections.information import Tilt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+Key = tuple[int, int, object]
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The default β, and whether it is per constraint (``unit``) or per firing (``support``: β/c, the same pull at any n)."""
+
+    beta: float
+    scale: str
+
+    def of(self, softness: float | None, support: FloatArray) -> FloatArray:
+        value = self.beta if softness is None else softness
+        return value / support if self.scale == "support" else np.full(len(support), value)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one constraint: ``fires`` (positions × rows), one ``event`` vector over labels for each of them."""
+
+    number: int
+    fires: sparse.csc_array
+    events: FloatArray
+    label: tuple[int, ...]
+    group: tuple[object, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Grounded:
+    """Constraints on data. ``tilt`` is None if none of them acts; its positions are ``touched``.
+
+    ``owner[r]`` is the number of row r's constraint, ``component[r]`` the class of a ``distributed_as`` row (else −1),
+    ``group[r]`` the value of the column or the number of the position it speaks of (else None). ``resting`` numbers the
+    constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports.
+    """
+
+    constraints: ConstraintSet
+    tilt: Tilt | None
+    touched: IntArray
+    forbidden: BoolArray | None
+    owner: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    component: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    group: tuple[object, ...] = ()
+    resting: tuple[int, ...] = ()
+    ruled_support: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def ruled(self) -> tuple[int, ...]:
+        return tuple(self.ruled_support)
+
+    @property
+    def keys(self) -> list[Key]:
+        """What each row speaks of: (constraint, class of a distribution or −1, group)."""
+        return list(zip(self.owner.tolist(), self.component.tolist(), self.group, strict=True))
+
+
+def ground(
+    constraints: ConstraintSet,
+    inputs: Inputs,
+    classes: Sequence[object],
+    labels: IntArray,
+    weight: FloatArray,
+    strength: Strength,
+    workers: Workers,
+) -> Grounded:
+    """Look up every constraint on ``inputs``. ``labels``: class number or −1 (unlabelled), one a position."""
+    for constraint in constraints:
+        refuse_for_documents(constraint)
+    free = (labels < 0) & (weight > 0)
+    blocks: list[Rows] = []
+    penalties: list[Penalty] = []
+    supports: list[FloatArray] = []
+    resting: list[int] = []
+    ban = _Ban(len(classes), inputs.n)
+    for number, constraint in enumerate(constraints):
+        seen = free if constraint.on == "unlabelled" else weight > 0
+        fires = _firing(constraint, inputs) & seen
+        if not np.any(fires & free):
+            _warn_resting(constraint, inputs, free)
+            resting.append(number)
+            continue
+        events = _event_vectors(constraint, classes)
+        if ban.take(number, constraint, fires, events, labels):
+            continue
+        rows = _rows(number, constraint, fires, events, inputs)
+        support = np.asarray(rows.fires.T @ weight)
+        blocks.append(rows)
+        supports.append(support)
+        penalties.append(_penalty(constraint, rows, support, strength, classes))
+    forbidden = ban.mask(constraints, free)
+    if not blocks and forbidden is None:
+        return Grounded(constraints, None, np.empty(0, dtype=np.intp), None, resting=tuple(resting))
+    fires = _stack_columns([b.fires for b in blocks], inputs.n)
+    touched_mask = (np.diff(fires.indptr) > 0) & free
+    if forbidden is not None:
+        touched_mask |= forbidden.any(axis=1)
+    touched = np.flatnonzero(touched_mask)
+    events = np.concatenate([b.events for b in blocks]) if blocks else np.empty((0, len(classes)))
+    tilt = Tilt(
+        features=ConstraintFeatures(fires[touched], events),
+        penalty=stack(penalties) if penalties else box(np.empty(0), np.empty(0)),
+        weight=weight[touched],
+        support=np.concatenate(supports) if supports else np.empty(0),
+        offset=_offset(fires, events, labels, weight),
+        workers=workers,
+    )
+    return Grounded(
+        constraints,
+        tilt,
+        touched,
+        forbidden[touched] if forbidden is not None else None,
+        owner=np.concatenate([np.full(len(b.label), b.number) for b in blocks]) if blocks else np.empty(0, np.intp),
+        component=np.array([k for b in blocks for k in b.label], dtype=np.intp),
+        group=tuple(g for b in blocks for g in b.group),
+        resting=tuple(resting),
+        ruled_support=ban.supports(weight),
+    )
+
+
+def refuse_for_documents(constraint: Constraint) -> None:
+    """A classifier has no sequences: name the constraint and what would train it."""
+    if constraint.is_sequence:
+        raise UnsupportedError(
+            f"The constraint {constraint.title!r} speaks of sequences, but a classifier labels documents or rows. "
+            "Leave it out here; it is meant for a tagger."
+        )
+    if constraint.of is not None:
+        raise UnsupportedError(
+            f"The constraint {constraint.title!r} is a share of another event (of=), which a classifier cannot train. "
+            "State the share of all documents, or narrow given=."
+        )
+
+
+def _firing(constraint: Constraint, inputs: Inputs) -> BoolArray:
+    if constraint.given is None:
+        return np.ones(inputs.n, dtype=np.bool_)
+    return np.asarray(constraint.given.fires(inputs), dtype=np.bool_)
+
+
+def _event_vectors(constraint: Constraint, classes: Sequence[object]) -> FloatArray:
+    """1 where a class belongs to the event; for a distribution, one vector a class."""
+    if isinstance(constraint.relation, DistributedAs):
+        return np.eye(len(classes))
+    assert isinstance(constraint.event, Labels)  # refuse_for_documents has seen to it
+    vector = np.zeros((1, len(classes)))
+    for name in constraint.event.labels:
+        vector[0, _number_of(name, classes)] = 1.0
+    if vector.all() and constraint.is_hard and not _allows(constraint, 1.0):
+        raise ConstraintError(
+            f"The constraint {constraint.title!r} names every class, so its share is always 100%: it cannot hold."
+        )
+    return vector
+
+
+def _number_of(name: object, classes: Sequence[object]) -> int:
+    found = match(name, classes)
+    assert found is not None  # ConstraintSet.check_labels has seen to it
+    return found
+
+
+def _allows(constraint: Constraint, m: float) -> bool:
+    low, high = constraint.relation.interval
+    return low <= m <= high
+
+
+def _rows(number: int, constraint: Constraint, fires: BoolArray, events: FloatArray, inputs: Inputs) -> Rows:
+    where = np.flatnonzero(fires)
+    groups, names = _groups(constraint, where, inputs)
+    n_groups, n_events = len(names), len(events)
+    # Row order: all groups of the first event, then of the second, …
+    column = np.concatenate([groups + e * n_groups for e in range(n_events)])
+    data = np.ones(len(column))
+    shape = (inputs.n, n_groups * n_events)
+    matrix = sparse.csc_array(sparse.coo_array((data, (np.tile(where, n_events), column)), shape=shape))
+    component = range(n_events) if isinstance(constraint.relation, DistributedAs) else [-1]
+    return Rows(
+        number,
+        matrix,
+        np.repeat(events, n_groups, axis=0),
+        tuple(int(k) for k in np.repeat(component, n_groups)),
+        tuple(names) * n_events,
+    )
+
+
+def _groups(constraint: Constraint, where: IntArray, inputs: Inputs) -> tuple[IntArray, list[object]]:
+    """The group of every firing position, and the groups' names."""
+    if constraint.per == "dataset":
+        return np.zeros(len(where), dtype=np.intp), [None]
+    if not isinstance(constraint.per, Column):
+        return np.arange(len(where), dtype=np.intp), [int(i) for i in where]
+    values = inputs.column(constraint.per.name)[where]
+    missing = [int(i) for i, v in zip(where, values, strict=True) if is_missing(v)]
+    if missing:
+        raise ConstraintError(
+            f"The constraint {constraint.title!r} is stated per {constraint.per.name!r}, but that column is missing in "
+            f"{len(missing)} rows where it applies (row {missing[0]} first). Fill it in, or add a condition that leaves "
+            "these rows out."
+        )
+    names, groups = np.unique(values, return_inverse=True)
+    return groups.astype(np.intp), list(names.tolist())
+
+
+def _penalty(
+    constraint: Constraint, rows: Rows, support: FloatArray, strength: Strength, classes: Sequence[object]
+) -> Penalty:
+    relation, n = constraint.relation, len(support)
+    if isinstance(relation, About):
+        return REGISTRY[relation.penalty](np.full(n, relation.target), strength.of(constraint.beta, support))
+    if isinstance(relation, DistributedAs):
+        shares = np.zeros(len(classes))
+        for name, share in relation.shares:
+            shares[_number_of(name, classes)] = share
+        return kl(shares[list(rows.label)], strength.of(constraint.beta, support))
+    low, high = relation.interval
+    slack = strength.of(constraint.slack, support) if constraint.slack else np.zeros(n)
+    return box(np.full(n, low), np.full(n, high), slack)
+
+
+def _offset(fires: sparse.csr_array, events: FloatArray, labels: IntArray, weight: FloatArray) -> FloatArray:
+    """What known labels add to each row's sum: only rows with ``on="all"`` fire on labelled positions."""
+    known = np.flatnonzero(labels >= 0)
+    node = np.zeros((len(known), events.shape[1]))
+    node[np.arange(len(known)), labels[known]] = weight[known]
+    return ConstraintFeatures(fires[known], events).expect(node)
+
+
+def _stack_columns(matrices: list[sparse.csc_array], n: int) -> sparse.csr_array:
+    if not matrices:
+        return sparse.csr_array((n, 0))
+    return sparse.csr_array(sparse.hstack(matrices, format="csr"))
+
+
+def _warn_resting(constraint: Constraint, inputs: Inputs, free: BoolArray) -> None:
+    if not np.any(free):
+        why = "every row has a label, and it speaks of unlabelled rows"
+    elif constraint.given is not None and constraint.given.fires(inputs).any():
+        why = "its condition fires on labelled rows only"
+    else:
+        guess = constraint.given.suggest(inputs) if constraint.given is not None else None
+        why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
+    warnings.warn(f"The constraint {constraint.title!r} rests: {why}.", RestingConstraintWarning, stacklevel=2)
+
+
+class _Ban:
+    """Collects labels that hard statements of 0 or 1 rule out."""
+
+    def __init__(self, n_labels: int, n: int) -> None:
+        self._shape = (n, n_labels)
+        self._mask: BoolArray | None = None
+        self._takers: list[tuple[int, BoolArray, BoolArray]] = []
+
+    def supports(self, weight: FloatArray) -> dict[int, float]:
+        """The constraints taken over, with their supports."""
+        return {number: float(weight[fires].sum()) for number, fires, _ in self._takers}
+
+    def take(self, number: int, constraint: Constraint, fires: BoolArray, events: FloatArray, labels: IntArray) -> bool:
+        """Whether the constraint is a hard 0 or 1; if so it is taken over as forbidden labels."""
+        if not constraint.is_hard:
+            return False
+        low, high = constraint.relation.interval
+        if high > 0 and low < 1:
+            return False
+        banned = events[0] > 0 if high <= 0 else events[0] == 0
+        against = np.flatnonzero(fires & (labels >= 0) & banned[labels])
+        if len(against):
+            raise ConflictError(
+                f"The constraint {constraint.title!r} rules out the label that row {against[0]} has. "
+                'Correct the label, soften the constraint with slack=, or leave out on="all".'
+            )
+        if self._mask is None:
+            self._mask = np.zeros(self._shape, dtype=np.bool_)
+        self._mask[fires] |= banned
+        self._takers.append((number, fires, banned))
+        return True
+
+    def mask(self, constraints: ConstraintSet, free: BoolArray) -> BoolArray | None:
+        """Forbidden labels, positions × labels, on unlabelled positions."""
+        if self._mask is None:
+            return None
+        self._mask[~free] = False
+        empty = np.flatnonzero(self._mask.all(axis=1))
+        if len(empty):
+            names = [constraints[number].title for number, fires, _ in self._takers if fires[empty[0]]]
+            raise ConflictError(
+                f"No label is left for row {empty[0]}: {' and '.join(repr(n) for n in names)} together rule out all of "
+                "them. Soften one with slack= or a target inside (0, 1)."
+            )
+        return self._mask if self._mask.any() else None

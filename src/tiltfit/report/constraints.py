@@ -1,0 +1,208 @@
+"""The constraint report: what was asked, what the model says, what the constraints made of it, and at what price."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import UnmetConstraintWarning
+from tiltfit.language.relations import DistributedAs
+from tiltfit.projections.grounding import Grounded
+from tiltfit.projections.information import Projection
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_MET = 0.005  # within half a per cent of what was asked
+_FELT = 0.005  # a smaller price moves no odds by more than half a per cent
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One constraint (or one class of a distribution) after fitting.
+
+    ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event; ``groups`` is
+    how many expectations it stands for (``per=``): then the shares are averages and price and violation the largest.
+    ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
+    fires) or ``rules`` (acts by forbidding labels).
+    """
+
+    name: str | None
+    sentence: str
+    component: str | None
+    support: float
+    groups: int
+    model: float | None
+    projected: float | None
+    price: float | None
+    violation: float
+    status: str
+
+    @property
+    def title(self) -> str:
+        part = f" [{self.component}]" if self.component is not None else ""
+        return (self.name or self.sentence) + part
+
+    @property
+    def verdict(self) -> str:
+        """The status in words."""
+        if self.status == "rests":
+            return "rests: its condition never fires"
+        if self.status == "rules":
+            return "holds everywhere: it rules labels out"
+        if self.status == "violated":
+            return f"cannot hold with the others: off by {_percent(self.violation)}"
+        assert self.price is not None
+        if self.status == "missed":
+            return f"pulls, but is off by {_percent(self.violation)}"
+        return "holds by itself" if abs(self.price) < _FELT else "holds"
+
+
+@dataclass(frozen=True)
+class ConstraintReport:
+    """One entry a constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``."""
+
+    entries: tuple[Entry, ...]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    def __getitem__(self, index: int) -> Entry:
+        return self.entries[index]
+
+    @property
+    def worst(self) -> Entry | None:
+        """The constraint that is missed most."""
+        return max(self.entries, key=lambda e: e.violation, default=None)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """JSON-able rows."""
+        return [asdict(entry) | {"verdict": entry.verdict} for entry in self.entries]
+
+    @staticmethod
+    def from_dicts(rows: Sequence[dict[str, Any]]) -> ConstraintReport:
+        """The inverse of ``to_dicts``."""
+        return ConstraintReport(tuple(Entry(**{k: v for k, v in row.items() if k != "verdict"}) for row in rows))
+
+    def to_table(self) -> Table:
+        """A table for the terminal (rich)."""
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table.add_column("constraint", ratio=1)
+        for heading in ("support", "model", "projected", "price"):
+            table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column("verdict", max_width=26)
+        for entry in self.entries:
+            style = {"violated": "red", "rests": "yellow", "missed": ""}.get(entry.status, "")
+            table.add_row(Text(_sentence(entry)), *_numbers(entry), Text(entry.verdict, style=style))
+        return table
+
+    def __str__(self) -> str:
+        if not self.entries:
+            return "no constraints"
+        lines = []
+        for entry in self.entries:
+            lines.append(_sentence(entry))
+            support, model, projected, price = _numbers(entry)
+            if entry.model is None:
+                lines.append(f"    support {support}; {entry.verdict}")
+            else:
+                groups = f" in {entry.groups} groups" if entry.groups > 1 else ""
+                lines.append(
+                    f"    model {model}, projected {projected}, price {price}, support {support}{groups}; {entry.verdict}"
+                )
+        return "\n".join(lines)
+
+    def warn_unmet(self, stacklevel: int = 1) -> None:
+        """Say which hard constraints do not hold."""
+        unmet = sorted((e for e in self.entries if e.status == "violated"), key=lambda e: -e.violation)
+        if unmet:
+            names = "; ".join(f"{e.title!r} is off by {_percent(e.violation)}" for e in unmet[:3])
+            more = f"; and {len(unmet) - 3} more" if len(unmet) > 3 else ""
+            warnings.warn(
+                f"Hard constraints do not hold, so some of them contradict each other on this data: {names}{more}. "
+                "Relax a target, or give one of them slack=.",
+                UnmetConstraintWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
+def report_constraints(
+    grounded: Grounded,
+    model: npt.NDArray[np.float64],
+    projection: Projection | None,
+    classes: Sequence[object],
+    unit: str,
+) -> ConstraintReport:
+    """``model``: p at the touched positions of ``grounded``."""
+    rows = _Rows(grounded, model, projection)
+    entries: list[Entry] = []
+    for number, constraint in enumerate(grounded.constraints):
+        distribution = isinstance(constraint.relation, DistributedAs)
+        components = range(len(classes)) if distribution else [-1]
+        for component in components:
+            entries.append(rows.entry(number, component, str(classes[component]) if distribution else None, unit))
+    return ConstraintReport(tuple(entries))
+
+
+class _Rows:
+    """The grounded rows with what they came to, looked up by constraint."""
+
+    def __init__(self, grounded: Grounded, model: npt.NDArray[np.float64], projection: Projection | None) -> None:
+        self._grounded = grounded
+        self._projection = projection
+        self._model = grounded.tilt.expectation(model) if grounded.tilt is not None else np.empty(0)
+
+    def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:
+        from tiltfit.language.sentences import describe
+
+        g, constraint = self._grounded, self._grounded.constraints[number]
+        sentence = describe(constraint, unit)  # type: ignore[arg-type]
+        rows = np.flatnonzero((g.owner == number) & (g.component == component))
+        if not len(rows) or g.tilt is None or self._projection is None:
+            status = "rules" if number in g.ruled else "rests"
+            support = g.ruled_support.get(number, 0.0)
+            return Entry(constraint.name, sentence, label, support, 0, None, None, None, 0.0, status)
+        support = g.tilt.support[rows]
+        prices, violation = self._projection.prices[rows], self._projection.violation[rows]
+        worst = float(np.max(violation))
+        hard = constraint.is_hard
+        status = "met" if worst <= _MET else ("violated" if hard else "missed")
+        return Entry(
+            name=constraint.name,
+            sentence=sentence,
+            component=label,
+            support=float(support.sum()),
+            groups=len(rows),
+            model=float(np.average(self._model[rows], weights=support)),
+            projected=float(np.average(self._projection.expectation[rows], weights=support)),
+            price=float(prices[np.argmax(np.abs(prices))]),
+            violation=worst,
+            status=status,
+        )
+
+
+def _sentence(entry: Entry) -> str:
+    part = f" [{entry.component}]" if entry.component is not None else ""
+    return entry.sentence + part
+
+
+def _numbers(entry: Entry) -> tuple[str, str, str, str]:
+    if entry.model is None or entry.projected is None or entry.price is None:
+        return f"{entry.support:,.0f}", "", "", ""
+    return f"{entry.support:,.0f}", _percent(entry.model), _percent(entry.projected), f"{entry.price:+.2f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
