@@ -14,10 +14,12 @@ from tests.language.strategies import constraints, label_sets, labels, texts
 
 import tiltfit.language.conditions as conditions_module
 from tiltfit.errors import ConflictError, ConstraintError, ConstraintFileError, UnknownLabelError, UnsupportedError
-from tiltfit.language.conditions import column, when, word
+from tiltfit.language.conditions import Condition, column, when, word
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
+from tiltfit.language.events import Event
 from tiltfit.language.expect import expect
+from tiltfit.language.relations import Relation
 from tiltfit.language.toml import _value, dumps, loads
 
 NAMES = {**vars(conditions_module), "expect": expect, "inf": float("inf")}
@@ -66,52 +68,8 @@ def test_strings_survive_the_writer(value: str) -> None:
 
 # Any value that TOML can hold, anywhere: only documented complaints.
 
-LEGAL_KEYS = [
-    "label",
-    "labels",
-    "stay",
-    "change",
-    "transition",
-    "start",
-    "end",
-    "segments",
-    "repeats",
-    "statistic",
-    "given",
-    "of",
-    "about",
-    "penalty",
-    "between",
-    "at_least",
-    "at_most",
-    "exactly",
-    "distribution",
-    "per",
-    "on",
-    "beta",
-    "slack",
-    "name",
-    "rationale",
-    "word",
-    "phrase",
-    "regex",
-    "column",
-    "above",
-    "below",
-    "isin",
-    "equals",
-    "feature",
-    "punctuation",
-    "first",
-    "last",
-    "position",
-    "all",
-    "any",
-    "not",
-    "before",
-    "after",
-    "case",
-]
+MODIFIERS = ["given", "of", "penalty", "per", "on", "beta", "slack", "name", "rationale", "column", "case"]
+LEGAL_KEYS = [*Event.registry, *Condition.registry, *Relation.registry, *MODIFIERS]
 scalars = st.one_of(labels, st.sampled_from([0.5, 1, 1.5, float("nan"), float("inf"), "l1", "sequence", "all", "a"]))
 keys = st.one_of(st.sampled_from(LEGAL_KEYS), texts)
 values = st.recursive(
@@ -130,13 +88,13 @@ def _attempt(document: object) -> None:
     assert from_document(to_document(constraint)) == constraint
 
 
-@settings(slow_ok, max_examples=150)
+@settings(slow_ok, max_examples=100)
 @given(st.dictionaries(keys, values, max_size=5))
 def test_random_documents_are_read_or_refused(document: dict[str, object]) -> None:
     _attempt(document)
 
 
-@settings(slow_ok, max_examples=150)
+@settings(slow_ok, max_examples=100)
 @given(constraints(), st.data())
 def test_mutated_documents_are_read_or_refused(constraint: Constraint, data: st.DataObject) -> None:
     document = to_document(constraint)

@@ -268,8 +268,8 @@ class IsIn(Condition):
         values = inputs.column(self.column.name)
         if values.dtype.kind not in "OUT":
             return None
-        present_texts = {v for v in values if isinstance(v, str)}
-        return next((s for v in self.values if (s := nearest(v, present_texts)) is not None), None)
+        texts = dict.fromkeys(v for v in values if isinstance(v, str))
+        return next((s for v in self.values if (s := nearest(v, texts)) is not None), None)
 
     def __repr__(self) -> str:
         if len(self.values) == 1:

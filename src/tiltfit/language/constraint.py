@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import overload
 
 from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
-from tiltfit.language.conditions import Column, Condition
+from tiltfit.language.conditions import Column, Condition, all_of
 from tiltfit.language.events import Event, Labels, Statistic
 from tiltfit.language.relations import DistributedAs, Relation
 from tiltfit.language.values import Exact, Label, labels, match, real, text
@@ -22,7 +22,7 @@ PARTS = ("unlabelled", "all")
 
 @dataclass(frozen=True, eq=False)
 class Among(Exact):
-    """The event that a share is a share of (``of=``), and where it is looked at."""
+    """The event that a share is a share of (``of=``), and where both are looked at."""
 
     event: Event
     given: Condition | None = None
@@ -69,6 +69,12 @@ class Constraint(Exact):
         """Every label that it names."""
         among = self.of.event.names if self.of is not None else ()
         return (*self.event.names, *among, *self.relation.names)
+
+    @property
+    def where(self) -> Condition | None:
+        """Where the event is looked at: ``given``, and inside that of ``of`` if there is one."""
+        parts = [c for c in (self.of.given if self.of is not None else None, self.given) if c is not None]
+        return all_of(parts) if parts else None
 
     @property
     def is_sequence(self) -> bool:
@@ -140,7 +146,7 @@ class Constraint(Exact):
         if self.of.event == Labels():
             raise self._error("of= names no label")
         check_given(self.of.given)
-        if self.event == self.of.event and self.given == self.of.given:
+        if self.event == self.of.event and self.where == self.of.given:
             raise self._error("this share is always 1: of= names the same event; say where with given=")
         both_labels = isinstance(self.event, Labels) and isinstance(self.of.event, Labels)
         if both_labels and not self.event.outcomes()[1] <= self.of.event.outcomes()[1]:

@@ -178,8 +178,10 @@ class _Border(Event):
         return f"{self.verb}{'' if plural else 's'} with {any_label(self.labels)}"
 
     def among(self, given: Condition | None, unit: Unit) -> str:
-        noun = f"{self.verb}s with {any_label(self.labels)}"
-        return noun if given is None else f"{noun} {given.place()}"
+        return f"{self.support(given, unit, True)} that {self.predicate(plural=True)}"
+
+    def is_among(self) -> str:
+        return f"{self.verb} a sequence with {any_label(self.labels)}"
 
 
 @dataclass(frozen=True, eq=False)

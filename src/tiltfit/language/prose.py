@@ -14,7 +14,9 @@ def quote(text: str) -> str:
     >>> print(quote("puck"), quote("two\\nlines"))
     "puck" "two\\nlines"
     """
-    return f'"{text}"' if text.isprintable() else json.dumps(text, ensure_ascii=False)
+    if text.isprintable():
+        return f'"{text}"'
+    return '"' + "".join(c if c.isprintable() and c not in '"\\' else json.dumps(c)[1:-1] for c in text) + '"'
 
 
 def show(name: object) -> str:

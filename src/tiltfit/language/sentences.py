@@ -65,7 +65,7 @@ def _share_among(constraint: Constraint, unit: Unit) -> str:
     event, given, of = constraint.event, constraint.given, constraint.of
     assert of is not None
     verbs = [] if event == of.event else [event.is_among()]
-    verbs += [] if given is None else [event.located(given, unit)]
+    verbs += [] if given is None or given == of.given else [event.located(given, unit)]
     return f"of all {of.event.among(of.given, unit)}, {constraint.relation.words(percent)} {' and '.join(verbs)}"
 
 

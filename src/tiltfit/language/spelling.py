@@ -26,7 +26,7 @@ def nearest_word(word: str, index: WordIndex) -> str | None:
 
 def _edits(word: str) -> Iterator[str]:
     """Words one deletion, swap, replacement or insertion away."""
-    letters = {*_LETTERS, *word}
+    letters = dict.fromkeys(_LETTERS + word)
     for i in range(len(word) + 1):
         head, tail = word[:i], word[i:]
         if tail:

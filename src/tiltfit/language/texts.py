@@ -22,6 +22,13 @@ if TYPE_CHECKING:
     from tiltfit.data.inputs import BoolArray, Inputs, Unit
 
 
+# Folding the case of these makes letters of signs or signs of letters, so that folded text has other words.
+FOLDS_ODDLY = re.compile(
+    "[\u0130\u01f0\u0345\u0390\u03b0\u1e96-\u1e99\u1f50\u1f52\u1f54\u1f56\u1fb6\u1fb7\u1fc6\u1fc7"
+    "\u1fd2\u1fd3\u1fd6\u1fd7\u1fe2-\u1fe4\u1fe6\u1fe7\u1ff6\u1ff7]"
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class _Spelt(Condition):
     """Something spelt out. ``case=None``: capital letters count only if it has one."""
@@ -133,8 +140,8 @@ class Phrase(_Spelt):
     def _occurs(self, candidate: str) -> bool:
         if self.exact_case:
             return self._pattern.search(candidate) is not None
-        if candidate.isascii():  # here casefold and lower agree, and no letter changes its kind
-            return self._pattern.search(candidate.lower()) is not None
+        if candidate.isascii() or not FOLDS_ODDLY.search(candidate):
+            return self._pattern.search(candidate.casefold()) is not None
         wanted = [word.casefold() for word in self.words]
         tokens = [token.casefold() for token in tokenise(candidate)]
         return any(tokens[i : i + len(wanted)] == wanted for i, token in enumerate(tokens) if token == wanted[0])
