@@ -39,9 +39,8 @@ def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
         task = progress.add_task("starting", total=None, state="")
 
         def update(now: Round) -> None:
-            state = f"objective {now.objective:,.4g}   worst violation {now.worst_violation:.3f}"
-            progress.update(
-                task, description=f"round {now.round}", completed=now.round, total=now.max_iter, state=state
-            )
+            state = f"objective {now.objective:<10,.5g} worst violation {now.worst_violation:<8.3f}"
+            name = f"round {now.round:<4}"
+            progress.update(task, description=name, completed=now.round, total=now.max_iter, state=state)
 
         yield update

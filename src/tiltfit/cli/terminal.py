@@ -15,13 +15,14 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
 import re
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -29,6 +30,8 @@ from tiltfit.errors import TiltfitError, TiltfitWarning
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+_PIPE_WIDTH = 100  # of tables that go to a file or a pipe, which have no width
 
 ERROR = 2
 INTERRUPTED = 130
@@ -112,9 +115,7 @@ def plain(value: Any) -> Any:
 @contextmanager
 def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -> Iterator[Terminal]:
     """The terminal of one command. Its errors end here: one line on stderr, an exit code, no traceback."""
-    from rich.console import Console
-
-    terminal = Terminal(Console(file=sys.stdout), Console(file=sys.stderr), as_json, quiet)
+    terminal = Terminal(_console(sys.stdout), _console(sys.stderr), as_json, quiet)
     debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
     try:
         with _notes(terminal):
@@ -129,6 +130,15 @@ def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -
             raise
         _report(terminal, error)
         raise typer.Exit(ERROR) from None
+
+
+def _console(stream: TextIO) -> Console:
+    from rich.console import Console
+
+    console = Console(file=stream)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = _PIPE_WIDTH
+    return console
 
 
 def _report(terminal: Terminal, error: Exception) -> None:

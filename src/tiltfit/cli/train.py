@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tiltfit import ConstraintSet, TiltClassifier
     from tiltfit.data.readers import Dataset
 
+_WIDE = 100  # characters that the table of constraints needs
+
 TRAINING = "Training (defaults: those of TiltClassifier)"
 
 
@@ -55,16 +57,18 @@ def train(
     label: LabelOption = "label",
     column: ColumnOption = None,
     delimiter: DelimiterOption = None,
-    alpha: Annotated[float | None, _training("Strength of the prior.")] = None,
-    beta: Annotated[float | None, _training("Softness of statements.")] = None,
-    gamma: Annotated[float | None, _training("Weight of unlabelled rows.")] = None,
-    scale: Annotated[str | None, _training("unit or support.")] = None,
-    solver: Annotated[str | None, _training("auto, alternating or joint.")] = None,
-    vectorizer: Annotated[str | None, _training("How texts become features.")] = None,
-    max_iter: Annotated[int | None, _training("Most rounds.")] = None,
-    tol: Annotated[float | None, _training("When to stop.")] = None,
-    jobs: Annotated[int | None, _training("Threads.")] = None,
-    seed: Annotated[int | None, _training("Seed of random numbers.")] = None,
+    alpha: Annotated[float | None, _training("Strength of the ridge penalty on weights.")] = None,
+    beta: Annotated[float | None, _training("Softness of constraints: smaller is closer to the target.")] = None,
+    gamma: Annotated[float | None, _training("Weight of unlabelled against labelled rows.")] = None,
+    scale: Annotated[
+        str | None, _training("unit or support: whether the pull of a constraint grows with the data.")
+    ] = None,
+    solver: Annotated[str | None, _training("auto or alternating.")] = None,
+    vectorizer: Annotated[str | None, _training("auto, tfidf, counts or binary: how texts become features.")] = None,
+    max_iter: Annotated[int | None, _training("At most this many rounds.")] = None,
+    tol: Annotated[float | None, _training("Stop when the gradient is this small.")] = None,
+    jobs: Annotated[int | None, _training("Threads; -1: one a core.")] = None,
+    seed: Annotated[int | None, _training("Seed of random numbers (training is deterministic).")] = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -164,6 +168,7 @@ def _show(
             "classes": names,
             "proportions": {name: predicted[name] / len(rows) for name in names},
             "rounds": classifier.n_iter_,
+            "converged": classifier.converged_,
             "objective": classifier.objective_,
             "seconds": round(seconds, 3),
             "constraints": report.to_dicts() if report is not None else [],
@@ -171,10 +176,13 @@ def _show(
     )
     terminal.show(
         f"Read {count(len(rows), 'document')}, {f'{labelled:,}' if labelled else 'none'} labelled.",
-        f"Trained {count(classifier.n_iter_, 'round')} in {seconds:.1f} s, objective {classifier.objective_:,.4g}.",
+        f"{'Converged' if classifier.converged_ else 'Stopped'} after {count(classifier.n_iter_, 'round')} in "
+        f"{seconds:.1f} s, objective {classifier.objective_:,.4g}.",
         "",
         proportions(names, predicted),
     )
     if report is not None and len(report):
-        terminal.show("", report.to_table())
+        # In a narrow terminal the table would be mostly line breaks.
+        wide = terminal.out.width >= _WIDE
+        terminal.show("", *([report.to_table()] if wide else str(report).splitlines()))
     terminal.show("", f"Saved {output} ({size(output)}).")
