@@ -37,7 +37,7 @@ WORDS = {
 
 
 def documents(n: int, seed: int) -> list[dict[str, Any]]:
-    """Four words of the class, one of the other (never puck or bat, so that the constraints are true), two of neither."""
+    """Four words of the class, one of the other (never puck or bat: the constraints are true), two of neither."""
     rng = random.Random(seed)
     rows = []
     for i in range(n):

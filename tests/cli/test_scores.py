@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -13,6 +13,7 @@ from tiltfit.data.readers import Dataset
 from tiltfit.errors import DataError, UnknownLabelError
 
 
+@settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1), n=st.integers(1, 30), k=st.integers(2, 5), sure=st.sampled_from([1.0, 30.0, 2000.0])
 )
