@@ -1,41 +1,43 @@
-"""Support tickets of a fictional shop: a document collection to try things on, written by a small grammar.
+"""Support tickets of a shop that does not exist: a document collection to try things on, written by a small grammar.
 
 What makes it hard, as in life: a ticket may mention a second topic, quote an earlier answer, say nearly nothing,
 contain typing errors or carry a wrong label; classes share most of their words; one class is rare.
-The grammar is in :mod:`tiltfit.demo.grammar`; how often things happen is in ``RATES``.
+What customers say, and how often, stands in ``grammar.toml``; what a person might know about it in ``tickets.toml``.
+
+``python -m tiltfit.demo.tickets FOLDER`` writes the collection to files that the command line reads.
 """
 
 from __future__ import annotations
 
+import json
+import math
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from importlib.resources.abc import Traversable
-from typing import Final, TypeVar
-
-from tiltfit.demo.grammar import COMMON, ISSUES, PHRASES, PRODUCTS, SHARES, SUBJECTS
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
 
 T = TypeVar("T")
 
-CLASSES: Final = tuple(sorted(SHARES))
+HERE = Path(__file__).parent
+CONSTRAINTS = HERE / "tickets.toml"
+_SLOT = re.compile(r"\{(\w+)\}")
 
-RATES: Final[dict[str, float]] = {
-    "subject": 0.5,  # there is a subject line
-    "telling subject": 0.4,  # and it is about the problem
-    "mood": 0.35,  # a sentence of anger or praise
-    "context": 0.6,  # which order, which product
-    "vague": 0.08,  # the problem itself is not stated
-    "second statement": 0.3,  # the problem is stated in two ways
-    "detail": 0.6,  # tried twice: none, one or two details
-    "other topic": 0.4,  # one sentence about something that belongs to another class
-    "filler": 0.35,  # tried twice: sentences that say nothing
-    "specific wish": 0.55,  # what is asked fits the problem; otherwise "please help"
-    "quote": 0.25,  # an earlier answer is quoted below
-    "typo": 0.015,  # per word
-    "wrong label": 0.03,  # filed under a random class
-}
+
+@dataclass(frozen=True)
+class Grammar:
+    """The tables of ``grammar.toml``, described there."""
+
+    shares: Mapping[str, float]
+    rates: Mapping[str, float]
+    subjects: Mapping[str, Sequence[str]]
+    phrases: Mapping[str, Sequence[str]]
+    issues: Mapping[str, Mapping[str, Mapping[str, Sequence[str]]]]
+    common: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -48,119 +50,129 @@ class Tickets:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __getitem__(self, rows: slice) -> Tickets:
+        return Tickets(self.texts[rows], self.labels[rows])
+
+
+@cache
+def grammar() -> Grammar:
+    """The grammar that ``generate`` writes from."""
+    return Grammar(**tomllib.loads((HERE / "grammar.toml").read_text(encoding="utf-8")))
+
 
 def generate(n: int = 2400, seed: int = 0) -> Tickets:
-    """``n`` tickets; the same for the same seed, on every platform. The first m of n tickets are those of n = m.
+    """``n`` tickets: the same for the same seed everywhere, and the first m of them are ``generate(m, seed)``.
 
-    >>> tickets = generate(3)
-    >>> tickets.labels
-    ('shipping', 'technical', 'technical')
+    >>> tickets = generate(200)
+    >>> print(tickets.texts[7], tickets.labels[7], sep="\\n=> ")
     """
     # Only random() is used: Python promises its sequence for ever, but not that of choice() or shuffle().
     rng = random.Random(seed)
-    written = [_ticket(rng) for _ in range(n)]
+    written = [_Writer(grammar(), rng).ticket() for _ in range(n)]
     return Tickets(tuple(text for text, _ in written), tuple(label for _, label in written))
 
 
 def split(tickets: Tickets) -> tuple[Tickets, Tickets]:
     """Train and test: every third ticket is for testing (tickets are independent, so any third will do)."""
-
-    def part(keep: Callable[[int], bool]) -> Tickets:
-        rows = [i for i in range(len(tickets)) if keep(i)]
-        return Tickets(tuple(tickets.texts[i] for i in rows), tuple(tickets.labels[i] for i in rows))
-
-    return part(lambda i: i % 3 != 2), part(lambda i: i % 3 == 2)
+    rows = range(len(tickets))
+    train = [i for i in rows if i % 3 != 2]
+    return Tickets(tuple(tickets.texts[i] for i in train), tuple(tickets.labels[i] for i in train)), tickets[2::3]
 
 
-def constraints_path() -> Traversable:
-    """The file with a dozen statements about the tickets, in the constraint language."""
-    return resources.files("tiltfit.demo") / "tickets.toml"
+def write(folder: Path) -> list[Path]:
+    """Write train.jsonl, test.jsonl and the constraints into ``folder``, which is made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    train, test = split(generate())
+    files = {"tickets.toml": CONSTRAINTS.read_text(encoding="utf-8")}
+    for name, part in {"train.jsonl": train, "test.jsonl": test}.items():
+        rows = zip(part.texts, part.labels, strict=True)
+        files[name] = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows)
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8", newline="\n")
+    return [folder / name for name in files]
 
 
-def _ticket(rng: random.Random) -> tuple[str, str]:
-    label = _pick_weighted(rng, SHARES)
-    product = _pick(rng, PRODUCTS)
-    phrases = PHRASES | {"product": (product,), "thing": (product.split()[-1],)}
-    body = " ".join(_expand(rng, template, phrases) for template in _templates(rng, label))
-    before = [_subject(rng, label), "{greeting}"]
-    after = ["{closing}", "{signature}", *["> {reply}"] * _happens(rng, "quote")]
-    lines = [_expand(rng, part, phrases) for part in [*before, "", *after]]
-    lines[len(before)] = _with_typos(rng, body)
-    filed = _pick(rng, CLASSES) if _happens(rng, "wrong label") else label
-    return "\n".join(line for line in lines if line), filed
+@dataclass(frozen=True)
+class _Writer:
+    """Writes by drawing from ``rng``; the order of the draws is part of what makes tickets reproducible."""
+
+    grammar: Grammar
+    rng: random.Random
+
+    def ticket(self) -> tuple[str, str]:
+        """A text and the class it is filed under."""
+        label = self.weighted(self.grammar.shares)
+        product = self.pick(self.grammar.phrases["product"])
+        phrases = {**self.grammar.phrases, "product": [product], "thing": [product.split()[-1]]}
+        body = self.mistype(" ".join(self.expand(template, phrases) for template in self.body(label)))
+        above = [self.expand(template, phrases) for template in (self.subject(label), "{greeting}")]
+        below = ["{closing}", "{signature}", "> {reply}" if self.happens("quote") else ""]
+        lines = [*above, body, *(self.expand(template, phrases) for template in below)]
+        filed = self.pick(sorted(self.grammar.shares)) if self.happens("wrong label") else label
+        return "\n".join(line for line in lines if line), filed
+
+    def subject(self, label: str) -> str:
+        if not self.happens("subject"):
+            return ""
+        telling = self.happens("telling subject")
+        return "Subject: " + (self.pick(self.grammar.subjects[label]) if telling else "{subject}")
+
+    def body(self, label: str) -> list[str]:
+        """The templates of the message, in order, none of them twice."""
+        issue = self.pick(list(self.grammar.issues[label].values()))
+        details = [*issue["adds"], *self.grammar.common[label]]
+        opening = ["{mood}"] * self.happens("mood") + ["{context}"] * self.happens("context")
+        if self.happens("vague"):
+            problem = ["{vague}", self.pick(details)]
+        else:
+            problem = [self.pick(issue["says"]) for _ in range(1 + self.happens("second statement"))]
+            problem += [self.pick(details) for _ in range(self.happens("detail") + self.happens("detail"))]
+        problem += ["{filler}"] * (self.happens("filler") + self.happens("filler"))
+        if self.happens("other topic"):
+            # Anywhere: if it always came last, its place would give it away.
+            problem.insert(int(self.rng.random() * (len(problem) + 1)), self.other_topic(label))
+        wish = self.pick(issue["asks"]) if self.happens("specific wish") else "{ask}"
+        return list(dict.fromkeys([*opening, *problem, wish]))
+
+    def other_topic(self, label: str) -> str:
+        other = self.weighted({name: share for name, share in self.grammar.shares.items() if name != label})
+        issue = self.pick(list(self.grammar.issues[other].values()))
+        return self.pick([*issue["says"], *issue["adds"]])
+
+    def expand(self, template: str, phrases: Mapping[str, Sequence[str]]) -> str:
+        """Replace every ``{name}`` by one of its phrases, and those in them, until none is left."""
+        text = template
+        while (slot := _SLOT.search(text)) is not None:
+            text = text[: slot.start()] + self.pick(phrases[slot[1]]) + text[slot.end() :]
+        return text
+
+    def mistype(self, text: str) -> str:
+        """Drop, double or swap a letter inside some words."""
+        words = text.split(" ")
+        for at, word in enumerate(words):
+            if self.happens("typo") and len(word) >= 4:
+                i = 1 + int(self.rng.random() * (len(word) - 2))
+                head, a, b, tail = word[: i - 1], word[i - 1], word[i], word[i + 1 :]
+                words[at] = head + self.pick([a + tail, a + b + b + tail, b + a + tail])
+        return " ".join(words)
+
+    def happens(self, what: str) -> bool:
+        return self.rng.random() < self.grammar.rates[what]
+
+    def pick(self, options: Sequence[T]) -> T:
+        return options[int(self.rng.random() * len(options))]
+
+    def weighted(self, shares: Mapping[str, float]) -> str:
+        at = self.rng.random() * math.fsum(shares.values())  # sum() rounds differently in Python 3.11 and 3.12
+        names = list(shares)
+        passed = 0
+        while passed < len(names) - 1 and at >= shares[names[passed]]:
+            at -= shares[names[passed]]
+            passed += 1
+        return names[passed]
 
 
-def _subject(rng: random.Random, label: str) -> str:
-    if not _happens(rng, "subject"):
-        return ""
-    return "Subject: " + (_pick(rng, SUBJECTS[label]) if _happens(rng, "telling subject") else "{subject}")
-
-
-def _templates(rng: random.Random, label: str) -> list[str]:
-    """The templates of one ticket, in order."""
-    issue = _pick(rng, tuple(ISSUES[label].values()))
-    details = issue["adds"] + COMMON[label]
-    opening = ["{mood}"] * _happens(rng, "mood") + ["{context}"] * _happens(rng, "context")
-    if _happens(rng, "vague"):
-        body = ["{vague}", _pick(rng, details)]
-    else:
-        body = [_pick(rng, issue["says"])]
-        body += [_pick(rng, issue["says"]) for _ in range(_happens(rng, "second statement"))]
-        body += [_pick(rng, details) for _ in range(_times(rng, "detail", 2))]
-    body += ["{filler}"] * _times(rng, "filler", 2)
-    wish = _pick(rng, issue["asks"]) if _happens(rng, "specific wish") else "{ask}"
-    if _happens(rng, "other topic"):
-        # Before or after the main topic: order alone must not tell them apart.
-        body.insert(int(rng.random() * (len(body) + 1)), _other_topic(rng, label))
-    return list(dict.fromkeys([*opening, *body, wish]))
-
-
-def _other_topic(rng: random.Random, label: str) -> str:
-    other = _pick_weighted(rng, {c: share for c, share in SHARES.items() if c != label})
-    issue = _pick(rng, tuple(ISSUES[other].values()))
-    return _pick(rng, issue["says"] + issue["adds"])
-
-
-def _expand(rng: random.Random, template: str, phrases: Mapping[str, Sequence[str]]) -> str:
-    """Replace every ``{name}`` by one of its phrases, and those in them, until none is left."""
-    text = template
-    while (slot := _SLOT.search(text)) is not None:
-        text = text[: slot.start()] + _pick(rng, phrases[slot[1]]) + text[slot.end() :]
-    return text
-
-
-_SLOT = re.compile(r"\{(\w+)\}")
-
-
-def _with_typos(rng: random.Random, text: str) -> str:
-    return " ".join(_mistype(rng, word) if _happens(rng, "typo") else word for word in text.split(" "))
-
-
-def _mistype(rng: random.Random, word: str) -> str:
-    """Drop, double or swap one letter inside the word."""
-    if len(word) < 4:
-        return word
-    i = 1 + int(rng.random() * (len(word) - 2))
-    kinds = (word[:i] + word[i + 1 :], word[:i] + word[i] + word[i:], word[: i - 1] + word[i] + word[i - 1] + word[i + 1 :])
-    return _pick(rng, kinds)
-
-
-def _happens(rng: random.Random, what: str) -> bool:
-    return rng.random() < RATES[what]
-
-
-def _times(rng: random.Random, what: str, tries: int) -> int:
-    return sum(_happens(rng, what) for _ in range(tries))
-
-
-def _pick(rng: random.Random, options: Sequence[T]) -> T:
-    return options[int(rng.random() * len(options))]
-
-
-def _pick_weighted(rng: random.Random, shares: dict[str, float]) -> str:
-    at = rng.random() * sum(shares.values())
-    for name, share in shares.items():
-        at -= share
-        if at < 0:
-            return name
-    return name
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m tiltfit.demo.tickets FOLDER")
+    sys.stdout.writelines(f"{path}\n" for path in write(Path(sys.argv[1])))
