@@ -19,7 +19,7 @@ import pytest
 from tests.storage import forge
 
 from tiltfit.errors import ModelFileError
-from tiltfit.storage import container, npy
+from tiltfit.storage import archive, container, npy
 
 MB = 1 << 20
 CENTRAL = struct.Struct("<4s6H3L5H2L")  # signature, 6 small fields, crc, packed size, size, ...
@@ -135,9 +135,9 @@ def test_a_missing_member(path: Path, members: forge.Members, name: str) -> None
 @pytest.mark.parametrize("name", ["manifest.json", "document.json", "arrays/weights.npy"])
 def test_a_member_that_is_there_twice(path: Path, members: forge.Members, name: str) -> None:
     forge.assemble(path, members)
-    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as target:
         warnings.simplefilter("ignore")
-        archive.writestr(name, members[name])
+        target.writestr(name, members[name])
     refuse(path, f"contains '{name}' twice")
 
 
@@ -247,10 +247,17 @@ def test_a_stream_that_ends_before_the_declared_size(path: Path, members: forge.
     refuse(path, "weights")
 
 
+def test_a_reader_that_is_given_more_than_was_declared() -> None:
+    reader = archive.Reader("a", io.BytesIO(b"xy"))
+    assert reader.read(1) == b"x"
+    with pytest.raises(ModelFileError, match="a is longer than it should be"):
+        reader.finish(None)
+
+
 def test_many_names_for_the_same_bytes(path: Path, members: forge.Members) -> None:
     forge.assemble(path, members, method=zipfile.ZIP_STORED)
-    with zipfile.ZipFile(path) as archive:
-        where = archive.getinfo("arrays/support.npy").header_offset
+    with zipfile.ZipFile(path) as source:
+        where = source.getinfo("arrays/support.npy").header_offset
     rewrite_sizes(path, offset=where)
     refuse(path, "overlaps another member")
 
@@ -290,8 +297,8 @@ def test_bytes_after_the_zip(path: Path, members: forge.Members) -> None:
 
 def test_a_comment_in_which_another_zip_hides(path: Path, members: forge.Members) -> None:
     forge.assemble(path, members)
-    with zipfile.ZipFile(path, "a") as archive:
-        archive.comment = b"PK\x05\x06 and so on"
+    with zipfile.ZipFile(path, "a") as target:
+        target.comment = b"PK\x05\x06 and so on"
     refuse(path, "not a complete zip")
 
 
