@@ -44,6 +44,7 @@ def fires(condition, texts=TEXTS):
         (regex("puck"), [0, 1]),
         (regex("(?i)PUCK$"), [2]),
         (regex("^$"), [4]),
+        (regex("[[Y]ork n"), [5]),
     ],
 )
 def test_where_it_fires(condition, where) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import TYPE_CHECKING
@@ -176,7 +177,9 @@ class Regex(Condition):
 
     @cached_property
     def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self.pattern)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # "[[" may mean something else in a later Python
+            return re.compile(self.pattern)
 
     def holds(self, inputs: Inputs) -> BoolArray:
         search = self._compiled.search
