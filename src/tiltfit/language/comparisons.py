@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, nearest
 from tiltfit.language.condition import Condition, Document
 from tiltfit.language.prose import join, show
@@ -305,13 +306,7 @@ def present(values: npt.NDArray[Any]) -> BoolArray:
         return np.ones(len(values), dtype=np.bool_)
     if values.dtype.kind in "fcmM":
         return np.asarray(values == values)
-    return np.fromiter((not _missing(v) for v in values), dtype=np.bool_, count=len(values))
-
-
-def _missing(value: object) -> bool:
-    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
-        return True
-    return isinstance(value, numbers.Real) and value != value
+    return np.fromiter((not is_missing(v) for v in values), dtype=np.bool_, count=len(values))
 
 
 def _kind(value: object) -> type | None:
