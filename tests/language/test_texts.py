@@ -73,6 +73,12 @@ def test_phrase_is_consecutive_tokens(texts: list[str], text: str, case: bool | 
     assert condition.fires(TextInputs(texts)).tolist() == [occurs(t) for t in texts]
 
 
+@pytest.mark.parametrize("case", [None, True])
+def test_a_phrase_is_no_part_of_longer_words(case: bool | None) -> None:
+    texts = ["new yorker york", "anew york new", "new, york", "york é new york", "newyork new york1 york"]
+    assert fires(phrase("new york", case), texts) == [2, 3]
+
+
 def test_letters_that_fold_oddly_are_all_known() -> None:
     letter = re.compile(r"\w")
     cased = (c for c in map(chr, range(0x110000)) if c.casefold() != c)
