@@ -41,7 +41,7 @@ def as_texts(X: object) -> list[str] | None:
 
 def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
     """The columns of a data frame or of a mapping of columns, else None."""
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is a dict, too
         return {str(name): np.asarray(values) for name, values in X.items()}
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         names = list(X.columns)

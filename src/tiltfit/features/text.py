@@ -1,6 +1,6 @@
 """Words as model features: a bag of words, weighted.
 
-``tfidf``    (1 + log count)·(1 + log((1 + n)/(1 + df))), each document scaled to length one
+``tfidf``    (1 + log count)·(1 + log((1 + n)/(1 + df))), each document scaled to length ten
 ``counts``   how often each word occurs
 ``binary``   whether each word occurs
 """
@@ -18,6 +18,10 @@ from scipy import sparse
 from tiltfit.errors import DataError, did_you_mean
 
 WEIGHTINGS = ("tfidf", "counts", "binary")
+
+LENGTH = 10.0
+"""The length of a tf-idf document. With documents of length one, a ridge of α = 1 holds the weights down so far that a
+dozen constraints cannot move them; length ten is α = 0.01 at length one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +44,7 @@ class BagOfWords:
         counts.data = (1 + np.log(counts.data)) * self.idf[counts.indices]
         lengths = np.sqrt(np.add.reduceat(np.append(counts.data**2, 0.0), counts.indptr[:-1]))
         lengths[np.diff(counts.indptr) == 0] = 1.0  # an empty document stays empty
-        counts.data /= np.repeat(lengths, np.diff(counts.indptr))
+        counts.data *= LENGTH / np.repeat(lengths, np.diff(counts.indptr))
         return counts
 
 

@@ -36,8 +36,10 @@ def minimise_bounded(
     gradient = np.asarray(found.jac, dtype=np.float64)
     x = np.asarray(found.x, dtype=np.float64)
     remaining = float(np.max(np.abs(projected_gradient(x, gradient, lower, upper)), initial=0.0))
-    # At the floor of rounding the line search gives up first; a gradient within ten tolerances is as good as it gets.
-    converged = remaining <= 10 * gradient_tol
+    # A line search cannot tell values apart that differ by less than rounding, so with curvature near one (the caller
+    # scales for that) a gradient of about √(ε·|f|) is as good as it gets.
+    floor = 10 * np.sqrt(np.finfo(np.float64).eps * max(1.0, abs(float(found.fun))))
+    converged = remaining <= max(gradient_tol, floor)
     return Minimum(x, float(found.fun), gradient, int(found.nit), int(found.nfev), converged, str(found.message))
 
 

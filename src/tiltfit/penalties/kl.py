@@ -52,7 +52,8 @@ class GeneralisedKL(Penalty):
     def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
         w = self.weight
         # The smaller root of z² − (w + η)z + w(η − step·u) = 0; for u = 0 it is min(η, w).
-        return (w + eta - np.sqrt((w - eta) ** 2 + 4 * w * step * self.target)) / 2
+        # Rounding must not carry it past the pole at w.
+        return np.minimum((w + eta - np.sqrt((w - eta) ** 2 + 4 * w * step * self.target)) / 2, w)
 
     def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
         return np.full(len(self), -np.inf), self.weight * (1 - self.target)

@@ -27,6 +27,11 @@ from tiltfit.penalties.penalty import Penalty
 
 FloatArray = npt.NDArray[np.float64]
 
+MAX_PRICE = 50.0
+"""Largest price of a hard constraint. Where hard constraints contradict each other the dual has no maximum; with this cap
+it has one, and q misses them by as little as possible in total (the cap is an L1 penalty of slope c·50). A constraint
+that can hold needs no such price: odds of e⁵⁰ are beyond any share that is not forbidden outright."""
+
 
 @dataclass(frozen=True, eq=False)
 class Projection:
@@ -82,8 +87,10 @@ def information_projection(
     support = tilt.support[origin]
     eta_low, eta_high = part.dual_bounds()
     low, high = -eta_high / support, -eta_low / support
-    curvature = support / 4 + support**2 * part.curvature_conjugate(np.clip(np.zeros(len(part)), eta_low, eta_high))
-    scale = 1 / np.sqrt(np.maximum(curvature, 1e-12))
+    bend = part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
+    low = np.where(bend == 0, np.maximum(low, -MAX_PRICE), low)
+    high = np.where(bend == 0, np.minimum(high, MAX_PRICE), high)
+    scale = 1 / np.sqrt(support / 4 + support**2 * bend)
     n_rows = len(tilt.penalty)
 
     def prices_of(duals: FloatArray) -> FloatArray:

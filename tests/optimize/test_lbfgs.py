@@ -1,0 +1,126 @@
+"""The optimiser against closed forms, SciPy, and functions that make a line search fail."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize, rosen, rosen_der
+
+from tiltfit.optimize.bounded import minimise_bounded, projected_gradient
+from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.line_search import CURVATURE, SUFFICIENT_DECREASE, Trial, strong_wolfe
+
+
+def quadratic(seed, n):
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(n, n))
+    hessian, centre = root @ root.T + np.eye(n), rng.normal(size=n)
+
+    def objective(x):
+        g = hessian @ (x - centre)
+        return float(0.5 * (x - centre) @ g), g
+
+    return objective, centre
+
+
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 10_000), n=st.integers(1, 12), memory=st.integers(1, 9))
+def test_finds_the_minimum_of_any_quadratic(seed, n, memory):
+    objective, centre = quadratic(seed, n)
+    found = minimise(objective, np.zeros(n), gradient_tol=1e-8, memory=memory)
+    assert found.converged
+    np.testing.assert_allclose(found.x, centre, atol=1e-6)
+
+
+def test_rosenbrock_in_twenty_dimensions_as_quickly_as_scipy():
+    start = np.linspace(-1, 1, 20)
+    found = minimise(lambda x: (float(rosen(x)), rosen_der(x)), start, gradient_tol=1e-8, memory=10)
+    scipy = minimize(rosen, start, jac=rosen_der, method="L-BFGS-B", options={"gtol": 1e-8, "ftol": 0})
+    assert found.converged
+    np.testing.assert_allclose(found.x, np.ones(20), atol=1e-6)
+    assert found.n_eval <= 1.5 * scipy.nfev
+
+
+def test_direction_is_that_of_the_textbook_two_loop_recursion():
+    from tiltfit.optimize.lbfgs import _History
+
+    rng = np.random.default_rng(0)
+    history, pairs = _History(4, 6), []
+    for _ in range(7):  # more than the memory holds
+        s = rng.normal(size=6)
+        y = s + 0.1 * rng.normal(size=6)
+        history.add(s, y)
+        pairs = [*pairs, (s, y)][-4:]
+    g = rng.normal(size=6)
+    r, alphas = g.copy(), []
+    for s, y in reversed(pairs):
+        alphas.append((s @ r) / (s @ y))
+        r -= alphas[-1] * y
+    s, y = pairs[-1]
+    r *= (s @ y) / (y @ y)
+    for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
+        r += s * (alpha - (y @ r) / (s @ y))
+    np.testing.assert_allclose(history.direction(g), -r, rtol=1e-10)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 10_000), first=st.floats(1e-4, 1e4))
+def test_line_search_meets_both_wolfe_conditions(seed, first):
+    rng = np.random.default_rng(seed)
+    coefficients = rng.normal(size=3)
+
+    def objective(x):
+        t = float(x[0])
+        value = t**4 + coefficients[0] * t**3 - t + np.sin(3 * t) * coefficients[1]
+        return value, np.array([4 * t**3 + 3 * coefficients[0] * t**2 - 1 + 3 * np.cos(3 * t) * coefficients[1]])
+
+    value, gradient = objective(np.zeros(1))
+    direction = -gradient
+    slope = float(gradient @ direction)
+    if slope == 0:
+        return
+    found = strong_wolfe(objective, np.zeros(1), direction, Trial(0.0, value, slope, gradient), first)
+    assert found.trial is not None
+    assert found.trial.value <= value + SUFFICIENT_DECREASE * found.trial.step * slope + 1e-12
+    assert abs(found.trial.slope) <= CURVATURE * abs(slope) + 1e-12
+
+
+def test_a_wrong_gradient_ends_with_the_best_point_and_says_so():
+    found = minimise(lambda x: (float(x @ x), -2 * x), np.ones(3), gradient_tol=1e-8)
+    assert not found.converged
+    assert "line search" in found.message
+    np.testing.assert_array_equal(found.x, np.ones(3))
+
+
+def test_an_infinite_start_is_said():
+    found = minimise(lambda x: (np.inf, x), np.ones(2), gradient_tol=1e-8)
+    assert not found.converged
+    assert "not finite" in found.message
+
+
+def test_steps_back_from_where_the_objective_is_not_finite():
+    def objective(x):
+        if x[0] <= 0:
+            return np.inf, np.full(1, np.nan)
+        return float(x[0] - np.log(x[0])), 1 - 1 / x
+
+    found = minimise(objective, np.array([1e-3]), gradient_tol=1e-8)
+    assert found.converged
+    assert found.x[0] == pytest.approx(1.0)
+
+
+def test_max_iter_and_callback_stop_without_convergence():
+    objective, _ = quadratic(0, 12)
+    assert not minimise(objective, np.zeros(12), gradient_tol=1e-12, max_iter=2).converged
+    stopped = minimise(objective, np.zeros(12), gradient_tol=1e-12, progress=lambda i, *_: i == 3)
+    assert (stopped.n_iter, stopped.converged) == (3, False)
+
+
+def test_bounded_minimum_of_a_separable_quadratic_is_the_clipped_centre():
+    centre, low, high = np.array([2.0, -2.0, 0.5]), np.zeros(3), np.ones(3)
+    found = minimise_bounded(lambda x: (float((x - centre) @ (x - centre)), 2 * (x - centre)), low, low, high, gradient_tol=1e-9)
+    np.testing.assert_allclose(found.x, [1.0, 0.0, 0.5], atol=1e-8)
+    assert found.converged
+    assert np.abs(projected_gradient(found.x, found.gradient, low, high)).max() < 1e-8

@@ -1,0 +1,1 @@
+"""Slow, obvious answers that fast code is compared with."""
