@@ -25,6 +25,9 @@ class Round(Protocol):
 @contextmanager
 def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
     """A callback for an estimator. Draws nothing where stderr is not a terminal, or under ``--quiet``."""
+    if terminal.quiet or not terminal.err.is_terminal:
+        yield lambda now: None  # not a disabled bar: in older versions of rich even that prints an empty line
+        return
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (
@@ -34,8 +37,7 @@ def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
         TextColumn("{task.fields[state]}"),
         TimeElapsedColumn(),
     )
-    idle = terminal.quiet or not terminal.err.is_terminal
-    with Progress(*columns, console=terminal.err, transient=True, disable=idle) as progress:
+    with Progress(*columns, console=terminal.err, transient=True) as progress:
         task = progress.add_task("starting", total=None, state="")
 
         def update(now: Round) -> None:

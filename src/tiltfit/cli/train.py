@@ -63,7 +63,7 @@ def train(
     scale: Annotated[
         str | None, _training("unit or support: whether the pull of a constraint grows with the data.")
     ] = None,
-    solver: Annotated[str | None, _training("auto or alternating.")] = None,
+    solver: Annotated[str | None, _training("auto, alternating or joint.")] = None,
     vectorizer: Annotated[str | None, _training("auto, tfidf, counts or binary: how texts become features.")] = None,
     max_iter: Annotated[int | None, _training("At most this many rounds.")] = None,
     tol: Annotated[float | None, _training("Stop when the gradient is this small.")] = None,
