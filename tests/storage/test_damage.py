@@ -114,7 +114,7 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> forge.Members:
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 def test_any_value_in_the_manifest(members: forge.Members, data: st.DataObject) -> None:
     table = forge.manifest(members)
     changed = put(table, data.draw(st.sampled_from(places(table))), data.draw(ODD))
@@ -127,7 +127,7 @@ def test_any_value_in_the_manifest(members: forge.Members, data: st.DataObject) 
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 def test_any_bytes_in_an_array(members: forge.Members, data: st.DataObject) -> None:
     payload = bytearray(members["arrays/weights.npy"])
     for _ in range(data.draw(st.integers(1, 3))):
