@@ -17,6 +17,8 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
+    from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
+    from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
     from tiltfit.language.conditions import column as column
     from tiltfit.language.conditions import feature as feature
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
 _HOME = {
     "TiltClassifier": "tiltfit.estimators.classifier",
+    "LabelledKFold": "tiltfit.estimators.model_selection",
+    "labelled_scorer": "tiltfit.estimators.model_selection",
     "load": "tiltfit.estimators.persistence",
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",

@@ -219,6 +219,7 @@ class TableInputs(Inputs):
             raise DataError(f"The columns of a table must be equally long, but have lengths {sorted(lengths)}.")
         self._n = lengths.pop() if lengths else 0
         self._indexes: dict[str, WordIndex] = {}
+        self._texts: dict[str, list[str]] = {}
 
     @property
     def n(self) -> int:
@@ -236,8 +237,10 @@ class TableInputs(Inputs):
         return self._indexes[name]
 
     def texts(self, column: str | None = None) -> Sequence[str]:
-        values = self._columns[self._text_column(column)]
-        return ["" if is_missing(v) else str(v) for v in values]
+        name = self._text_column(column)
+        if name not in self._texts:
+            self._texts[name] = ["" if is_missing(v) else str(v) for v in self._columns[name]]
+        return self._texts[name]
 
     def column(self, name: str) -> npt.NDArray[Any]:
         if name not in self._columns:

@@ -18,7 +18,7 @@ from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, NotConvergedWarning, UnsupportedError
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_table, as_texts, has_text, matrix_inputs
 from tiltfit.estimators.options import Options
-from tiltfit.estimators.targets import encode_labels, find_unlabelled
+from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.potentials import Marginals
@@ -49,8 +49,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         All labels. Default: those of the constraint file, else of y, else of the constraints.
     model, method : str
         ``"maxent"`` and ``"ap"`` (alternating projections).
-    solver : {"auto", "alternating"}
-        ``alternating`` is the paper's algorithm.
+    solver : {"auto", "alternating", "joint"}
+        ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
+        passes. ``auto`` is ``joint``.
     vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``.
     feature_names : list of str, optional
@@ -113,7 +114,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         base: Any = None,
         init: Any = None,
         warm_start: bool = False,
-        max_iter: int = 200,
+        max_iter: int = 500,
         tol: float = 1e-4,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -146,7 +147,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows."""
         options = Options.of(self)
         constraints = ConstraintSet.of(self.constraints)
-        matrix, inputs = self._read(X, fitting=True)
+        encoder, matrix, inputs = self._learn_encoder(X)
         classes, labels = encode_labels(y, inputs.n, self.classes, constraints)
         constraints = constraints.with_classes(classes.tolist())
         weight = self._weights(sample_weight, matrix)
@@ -172,6 +173,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fit = solve(problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback)
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         W, b = model.features.unpack(fit.weights)
+        self._encoder = encoder
+        if encoder is not None:
+            self.n_features_in_ = matrix.shape[1]
+            self.feature_names_in_ = np.array(encoder.names, dtype=object)
         self.classes_ = classes
         self.coef_ = np.ascontiguousarray(W.T)
         self.intercept_ = b.copy()
@@ -197,7 +202,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
         check_is_fitted(self)
-        return self._infer(self._read(X, fitting=False)[0]).node
+        return self._infer(self._read(X)[0]).node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
@@ -218,7 +223,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if prices not in ("solve", "fitted"):
             raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.")
-        matrix, inputs = self._read(X, fitting=False)
+        matrix, inputs = self._read(X)
         marginals = self._infer(matrix)
         grounded = self._ground(inputs, self._weights(sample_weight, matrix))
         if grounded.tilt is None:
@@ -234,7 +239,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the labelled rows; unlabelled ones do not count."""
         check_is_fitted(self)
-        values = np.asarray(y, dtype=object) if isinstance(y, list | tuple) else np.asarray(y)
+        values = as_objects(y)
         keep = ~find_unlabelled(values, list(self.classes_))
         if not keep.any():
             raise DataError("score needs labels, but every row of y is unlabelled.")
@@ -265,33 +270,33 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
-    def _read(self, X: Any, *, fitting: bool) -> tuple[Matrix, Inputs]:
-        """The matrix for the model and the inputs for the conditions."""
-        if fitting:
-            return self._read_first(X)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def _learn_encoder(self, X: Any) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
+        """How X becomes a matrix (None: it is one), that matrix, and what conditions see."""
+        encoder: TextEncoder | TableEncoder
+        texts = as_texts(X)
+        table = as_table(X) if texts is None else None
+        if texts is not None:
+            encoder, matrix = TextEncoder.fit(texts, self.vectorizer)
+        elif table is not None and (isinstance(X, Mapping) or has_text(table)):
+            encoder, matrix = TableEncoder.fit(table, self.vectorizer)
+        else:
+            numbers = self._validate(X, reset=True)
+            return None, numbers, matrix_inputs(X, numbers, self._names())
+        if self.feature_names is not None:
+            raise DataError("feature_names= names the columns of a matrix, but X is raw text or a table.")
+        return encoder, matrix, encoder.inputs(X)
+
+    def _read(self, X: Any) -> tuple[Matrix, Inputs]:
+        """The matrix for the model and the inputs for the conditions, of new data."""
         encoder = self._encoder
         # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.
         if encoder is not None and not (encoder.is_lost and as_texts(X) is None):
             return encoder.matrix(X), encoder.inputs(X)
         matrix = self._validate(X, reset=False)
         return matrix, matrix_inputs(X, matrix, self._names())
-
-    def _read_first(self, X: Any) -> tuple[Matrix, Inputs]:
-        texts = as_texts(X)
-        table = as_table(X) if texts is None else None
-        self._encoder: TextEncoder | TableEncoder | None = None
-        if texts is not None:
-            self._encoder, matrix = TextEncoder.fit(texts, self.vectorizer)
-        elif table is not None and (isinstance(X, Mapping) or has_text(table)):
-            self._encoder, matrix = TableEncoder.fit(table, self.vectorizer)
-        else:
-            dense_or_sparse = self._validate(X, reset=True)
-            return dense_or_sparse, matrix_inputs(X, dense_or_sparse, self._names())
-        if self.feature_names is not None:
-            raise DataError("feature_names= names the columns of a matrix, but X is raw text or a table.")
-        self.n_features_in_ = matrix.shape[1]
-        self.feature_names_in_ = np.array(self._encoder.names, dtype=object)
-        return matrix, self._encoder.inputs(X)
 
     def _validate(self, X: Any, *, reset: bool) -> Matrix:
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)

@@ -46,7 +46,7 @@ class Options:
         _positive("tol", estimator.tol)
         _positive("max_iter", estimator.max_iter)
         return Options(
-            solver="alternating" if estimator.solver == "auto" else estimator.solver,
+            solver="joint" if estimator.solver == "auto" else estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),

@@ -20,6 +20,7 @@ import tiltfit
 from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.encoders import TableEncoder, TextEncoder
+from tiltfit.estimators.options import Options
 from tiltfit.features.text import BagOfWords
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
@@ -139,6 +140,7 @@ def _restore(document: Document, arrays: Arrays) -> TiltClassifier:
     kept = [from_document(c) for c in document["constraints"] if c is not None]
     classes = np.array(document["classes"])
     estimator = TiltClassifier(kept, classes=list(document["classes"]), **parameters)
+    Options.of(estimator)  # refuses parameters that no fit could have had
     estimator.vectorizer = document["vectorizer"] or "auto"
     estimator.feature_names = document["feature_names"]
     estimator.classes_ = classes

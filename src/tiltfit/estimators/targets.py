@@ -64,34 +64,35 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
     return missing if is_class else missing | minus_one
 
 
+def as_objects(y: Any) -> npt.NDArray[Any]:
+    """y as an array; lists become arrays of objects, so that None and labels can stand side by side."""
+    if isinstance(y, list | tuple):
+        values = np.empty(len(y), dtype=object)
+        values[:] = y
+        return values
+    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+
+
 def _as_column(y: object, n: int) -> npt.NDArray[Any]:
     if y is None:
         return np.full(n, None, dtype=object)
     if isinstance(y, list | tuple):
         if any(isinstance(v, list | tuple | set | frozenset | np.ndarray) for v in y):
             raise DataError("y holds several labels a row. Multi-label y is not supported: train one model a label.")
-        array = np.empty(len(y), dtype=object)
-        array[:] = y
-        y = array if any(is_missing(v) for v in y) else np.asarray(y)
-    values: Any = y if hasattr(y, "shape") else np.asarray(y)
-    if len(values.shape) == 2 and values.shape[1] > 1:
+        if not any(is_missing(v) for v in y):
+            y = np.asarray(y)
+    values = as_objects(y)
+    if values.ndim == 2 and values.shape[1] > 1:
         raise DataError(
             f"y should be a 1d array, got an array of shape {values.shape} instead. "
             "Multi-label y is not supported: train one model a label."
         )
-    array = _object_if_missing(values)
-    column = column_or_1d(array, warn=True)
+    column = column_or_1d(values, warn=True)
     if column.dtype.kind == "f":
         assert_all_finite(column, allow_nan=True, input_name="y")
     if len(column) != n:
         raise DataError(f"X and y have different lengths: {n} and {len(column)}.")
     return np.asarray(column)
-
-
-def _object_if_missing(values: Any) -> npt.NDArray[Any]:
-    """An array of any series or array; nullable columns of data frames become objects."""
-    to_numpy = getattr(values, "to_numpy", None)
-    return np.asarray(to_numpy() if callable(to_numpy) else values)
 
 
 def _classes(

@@ -31,7 +31,7 @@ def alternate(
     inner_tol: float = 1e-6,
     callback: Callback | None = None,
 ) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·Σw, or a round lowers O by less than 10⁻²·tol·max(1, |O|)."""
+    """Alternate from ``start`` until max|∇O| ≤ tol·Σw, or a round lowers O by less than tol/10·max(1, |O|)."""
     limit = problem.gradient_tol(tol)
     weights, duals = start, None
     history: list[Round] = []
@@ -49,7 +49,7 @@ def alternate(
         before, now = now.value, problem.evaluate(weights, duals, inner_tol)
         if now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
-        elif before - now.value <= 1e-2 * tol * max(1.0, abs(now.value)):
+        elif before - now.value <= 0.1 * tol * max(1.0, abs(now.value)):
             converged, message = True, "objective no longer falls"
         elif stop:
             message = "stopped by the callback"
