@@ -63,8 +63,14 @@ def grammar() -> Grammar:
 def generate(n: int = 2400, seed: int = 0) -> Tickets:
     """``n`` tickets: the same for the same seed everywhere, and the first m of them are ``generate(m, seed)``.
 
-    >>> tickets = generate(200)
+    >>> tickets = generate(8)
     >>> print(tickets.texts[7], tickets.labels[7], sep="\\n=> ")
+    Subject: Where is it?
+    Good morning,
+    My order has not arrived yet. ... The tracking number does not work. I need it before the holidays. ...
+    Cheers
+    Joe
+    => shipping
     """
     # Only random() is used: Python promises its sequence for ever, but not that of choice() or shuffle().
     rng = random.Random(seed)

@@ -1,0 +1,239 @@
+"""The demo: learn support tickets from a dozen statements and no labels, and set that beside other ways to learn."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tiltfit.demo.contestants import CONTESTANTS, Result, compete, compile_kernels
+from tiltfit.demo.tickets import CONSTRAINTS, Tickets, generate, split
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.report.constraints import ConstraintReport
+
+WIDTH = 96  # longer lines are hard to read
+EXCERPT = 320  # characters of an example ticket
+SURE = 0.6  # examples of right answers are not lucky guesses
+
+
+@dataclass(frozen=True)
+class Job:
+    """What there is to learn from, and to be judged on."""
+
+    train: Tickets
+    test: Tickets
+    constraints: ConstraintSet
+
+    @staticmethod
+    def of(n: int = 2400, seed: int = 0) -> Job:
+        return Job(*split(generate(n, seed)), ConstraintSet.from_toml(CONSTRAINTS))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A test ticket; ``probability`` is the model's for what it predicts, ``voted`` what the vote's regression says."""
+
+    text: str
+    truth: str
+    predicted: str
+    probability: float
+    voted: str
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What came of it, one result a contestant."""
+
+    results: Sequence[Result]
+    examples: Sequence[Example]
+    seconds: float
+
+    @property
+    def report(self) -> ConstraintReport:
+        report: ConstraintReport = self.results[0].model.constraint_report_
+        return report
+
+
+def run(*, as_json: bool = False, console: Console | None = None) -> int:
+    """Run the demo and print it (or, with ``as_json``, one JSON document); the exit code."""
+    job = Job.of()
+    if as_json:
+        sys.stdout.write(json.dumps(document(job, compute(job)), indent=2) + "\n")
+        return 0
+    console = console if console is not None else Console()
+    _print(console, [_introduction(job)])
+    _print(console, _account(compute(job, console)))
+    for what, command in next_steps():
+        console.print(Text(f"# {what}", style="dim"))
+        console.print(Text(command), soft_wrap=True)  # a command that is broken into lines cannot be copied
+    return 0
+
+
+def compute(job: Job, console: Console | None = None) -> Outcome:
+    """Let everybody compete; ``console`` is told who is at it."""
+
+    def doing(what: str) -> Any:
+        return console.status(what) if console is not None else nullcontext()
+
+    start = time.perf_counter()
+    with doing("compiling (only the first run takes long)"):
+        compile_kernels()
+    results = []
+    for contestant in CONTESTANTS:
+        with doing(f"learning: {contestant.name}"):
+            results.append(compete(contestant, job.train, job.test, job.constraints))
+    return Outcome(results, _examples(job.test, results), time.perf_counter() - start)
+
+
+def document(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """The demo for machines."""
+    return {
+        "train": len(job.train),
+        "test": len(job.test),
+        "classes": list(job.constraints.classes or ()),
+        "results": [
+            {
+                "key": result.contestant.key,
+                "name": result.contestant.name,
+                "labels": result.labels,
+                "accuracy": result.accuracy,
+                "macro_f1": result.macro_f1,
+                "seconds": round(result.seconds, 3),
+            }
+            for result in outcome.results
+        ],
+        "constraints": outcome.report.to_dicts(),
+        "examples": [asdict(example) for example in outcome.examples],
+        "seconds": round(outcome.seconds, 3),
+    }
+
+
+def next_steps() -> list[tuple[str, str]]:
+    """Commands that continue where the demo ends, spelt so that they run in this shell: (what it does, command)."""
+    python, script = _spelling(Path(sys.executable)), Path(sys.executable).with_name("tiltfit")
+    tiltfit = _spelling(script) if script.exists() else f"{python} -m tiltfit"
+    learn = f"{tiltfit} train tickets/train.jsonl -c tickets/tickets.toml --ignore-labels --solver joint"
+    return [
+        ("write the tickets and the constraints to files", f"{python} -m tiltfit.demo.tickets tickets"),
+        (
+            "edit tickets/tickets.toml, and have it read back",
+            f"{tiltfit} check tickets/tickets.toml --data tickets/train.jsonl",
+        ),
+        ("learn without labels", f"{learn} -o tickets/model.tilt"),
+        ("see how well it does", f"{tiltfit} evaluate tickets/model.tilt tickets/test.jsonl"),
+    ]
+
+
+def _spelling(program: Path) -> str:
+    """The shortest way to call a program from here."""
+    found = shutil.which(program.name)
+    if found is not None and os.path.abspath(found) == os.path.abspath(program):
+        return program.name
+    return str(program.relative_to(Path.cwd())) if program.is_relative_to(Path.cwd()) else str(program)
+
+
+def _print(console: Console, parts: Sequence[RenderableType]) -> None:
+    for part in parts:
+        console.print(part, width=min(console.width, WIDTH))
+
+
+def _introduction(job: Job) -> Text:
+    classes = list(job.constraints.classes or ())
+    shares = ", ".join(f"{name} ({job.train.labels.count(name) / len(job.train):.0%})" for name in classes)
+    short = sorted(map(str, job.constraints), key=len)[:3]
+    return Text.assemble(
+        ("Learning from what people know\n\n", "bold"),
+        f"A shop has {len(job.train):,} support tickets, none of them labelled, and somebody who has read many of them "
+        f"and says {len(job.constraints)} things, such as:\n\n",
+        *((f"  - {sentence}\n", "italic") for sentence in short),
+        f"\nHow well can {len(job.test):,} further tickets be sorted into {shares}?\n",
+    )
+
+
+def _account(outcome: Outcome) -> list[RenderableType]:
+    return [
+        _table(outcome.results),
+        _verdict(outcome.results),
+        _heading("What was said, and what became of it"),
+        *_report(outcome.report),
+        _heading("Some test tickets"),
+        *map(_example, outcome.examples),
+        _heading("What to try next"),
+    ]
+
+
+def _table(results: Sequence[Result]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    table.add_column("learned from", min_width=34)
+    for heading in ("labels", "accuracy", "macro-F1", "seconds"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for result in results:
+        numbers = (f"{result.accuracy:.1%}", f"{result.macro_f1:.1%}", f"{result.seconds:.1f}")
+        style = "bold green" if result is results[0] else ""
+        table.add_row(result.contestant.name, f"{result.labels:,}" if result.labels else "none", *numbers, style=style)
+    return table
+
+
+def _verdict(results: Sequence[Result]) -> Padding:
+    ours, vote, mentioned, supervised = (f"{result.accuracy:.0%}" for result in results)
+    text = (
+        f"Words that no constraint mentions are learned from the company they keep: without them, {mentioned} instead "
+        f"of {ours}. A vote counts every statement alike, whether it is nearly always true or half of the time, and "
+        f"knows nothing of rare classes: {vote}. A label for every ticket would give {supervised}."
+    )
+    return Padding(text, (1, 0, 0, 0))
+
+
+def _report(report: ConstraintReport) -> list[RenderableType]:
+    """The report in words: what was said, and below it the numbers, set in."""
+    lines = [
+        Padding(Text(line.strip(), style="dim"), (0, 0, 0, 4)) if line.startswith(" ") else Text(line)
+        for line in str(report).splitlines()
+    ]
+    legend = (
+        "model: the share that the learned model gives. projected: the share after the constraints have tilted it. "
+        "price: how hard a constraint has to pull, in log-odds. support: the tickets it speaks of."
+    )
+    return [*lines, Padding(legend, (1, 0, 0, 0))]
+
+
+def _heading(text: str) -> Padding:
+    return Padding(Text(text, style="bold"), (1, 0))
+
+
+def _example(example: Example) -> Padding:
+    right = example.predicted == example.truth
+    said = "right" if example.voted == example.truth else f"wrong ({example.voted})"
+    verdict = Text.assemble(
+        (example.text, "italic"),
+        "\n-> ",
+        (example.predicted, "bold green" if right else "bold red"),
+        f" {example.probability:.0%}, filed under {example.truth}; vote and regression: {said}",
+    )
+    return Padding(verdict, (0, 0, 1, 2))
+
+
+def _examples(test: Tickets, results: Sequence[Result]) -> list[Example]:
+    """The first short ticket of each kind: right where the vote is wrong, rare and right, easy, wrong."""
+    ours, voted, truth = results[0].predicted, results[1].predicted, np.asarray(test.labels)
+    probability = results[0].model.predict_proba(test.texts).max(axis=1)
+    rare = truth == min(set(test.labels), key=lambda label: (test.labels.count(label), label))
+    right = (ours == truth) & (probability >= SURE)
+    kinds = [right & (voted != truth) & ~rare, right & rare, right & (voted == truth) & ~rare, ours != truth]
+    short = np.array([len(text) <= EXCERPT for text in test.texts])
+    rows = [int(np.argmax(kind & short)) for kind in kinds if np.any(kind & short)]
+    return [Example(test.texts[i], test.labels[i], str(ours[i]), float(probability[i]), str(voted[i])) for i in rows]
