@@ -78,7 +78,10 @@ def test_distribution_that_does_not_sum_to_one():
 
 def test_two_hard_constraints_on_one_event_that_contradict_each_other():
     with pytest.raises(ConflictError, match=r"(?s)low.*high|high.*low"):
-        fit([expect("hockey").at_most(0.2, name="low"), expect("hockey").at_least(0.6, name="high")], classes=["hockey", "x"])
+        fit(
+            [expect("hockey").at_most(0.2, name="low"), expect("hockey").at_least(0.6, name="high")],
+            classes=["hockey", "x"],
+        )
 
 
 def test_hard_constraints_that_contradict_each_other_only_on_the_data():
@@ -92,7 +95,10 @@ def test_hard_constraints_that_contradict_each_other_only_on_the_data():
 
 
 def test_hard_one_and_zero_leave_no_label():
-    rules = [expect("hockey", given=word("puck")).exactly(1, name="A"), expect("hockey", given=word("ice")).exactly(0, name="B")]
+    rules = [
+        expect("hockey", given=word("puck")).exactly(1, name="A"),
+        expect("hockey", given=word("ice")).exactly(0, name="B"),
+    ]
     with pytest.raises(ConflictError, match="row 1.*'A' and 'B'"):
         fit(rules, classes=["hockey", "baseball"])
 
@@ -180,12 +186,16 @@ def test_matrix_without_names():
 
 def test_text_conditions_on_a_matrix():
     with pytest.raises(ConstraintError, match="raw text"):
-        TiltClassifier([expect(0, given=phrase("a b")).about(0.5)], classes=[0, 1], feature_names=["a", "b"]).fit(np.eye(2))
+        TiltClassifier([expect(0, given=phrase("a b")).about(0.5)], classes=[0, 1], feature_names=["a", "b"]).fit(
+            np.eye(2)
+        )
 
 
 def test_unknown_feature_and_column():
     with pytest.raises(ConstraintError, match='Did you mean "price"'):
-        TiltClassifier([expect(0, given=feature("prize")).about(0.5)], classes=[0, 1], feature_names=["price", "b"]).fit(np.eye(2))
+        TiltClassifier(
+            [expect(0, given=feature("prize")).about(0.5)], classes=[0, 1], feature_names=["price", "b"]
+        ).fit(np.eye(2))
     with pytest.raises(ConstraintError, match="data frame"):
         fit([expect("hockey", given=column("age").above(3)).about(0.5), BAT])
 

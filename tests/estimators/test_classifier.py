@@ -95,7 +95,10 @@ def test_gamma_weighs_unlabelled_rows():
 def test_every_kind_of_table_gives_the_same_model():
     rng = np.random.default_rng(1)
     X = np.round(rng.normal(size=(60, 3)), 2)
-    constraints = [expect(1, given=feature("a").above(0.5)).about(0.9), expect(0, given=feature("b").above(0.5)).about(0.8)]
+    constraints = [
+        expect(1, given=feature("a").above(0.5)).about(0.9),
+        expect(0, given=feature("b").above(0.5)).about(0.8),
+    ]
     names = ["a", "b", "c"]
     frames = {
         "dense": (X, {"feature_names": names}),
@@ -210,7 +213,11 @@ def test_constraints_speak_of_unlabelled_rows_unless_told():
 
 
 def test_hard_zero_and_one_become_forbidden_labels():
-    constraints = [*CONSTRAINTS, expect("hockey", given=word("goalie")).exactly(1), expect("hockey", given=word("homer")).at_most(0)]
+    constraints = [
+        *CONSTRAINTS,
+        expect("hockey", given=word("goalie")).exactly(1),
+        expect("hockey", given=word("homer")).at_most(0),
+    ]
     clf = TiltClassifier(constraints).fit(TEXTS)
     q = clf.project(TEXTS)
     assert np.all(q[[i for i, t in enumerate(TEXTS) if "goalie" in t], 1] == 1.0)
@@ -221,7 +228,9 @@ def test_hard_zero_and_one_become_forbidden_labels():
 def test_prices_per_group_hold_in_every_group():
     frame = pd.DataFrame({"text": TEXTS, "county": ["north", "south", "south"] * (len(TEXTS) // 3)})
     constraint = expect("hockey", per=column("county")).exactly(0.5)
-    clf = TiltClassifier([*[expect("hockey", given=column("text").word("puck")).about(0.9)], constraint], classes=["baseball", "hockey"])
+    clf = TiltClassifier(
+        [*[expect("hockey", given=column("text").word("puck")).about(0.9)], constraint], classes=["baseball", "hockey"]
+    )
     q = clf.fit(frame).project(frame)
     for county in ("north", "south"):
         assert q[frame["county"] == county, 1].mean() == pytest.approx(0.5, abs=1e-4)

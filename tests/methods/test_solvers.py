@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,13 +48,15 @@ def make(seed, *, labelled=0, gamma=1.0, hard=True, n=40, d=8, n_labels=3):
 
 
 @settings(deadline=None, max_examples=10)
-@given(seed=st.integers(0, 10_000), labelled=st.integers(0, 10), gamma=st.sampled_from([0.1, 1.0, 3.0]), hard=st.booleans())
+@given(
+    seed=st.integers(0, 10_000), labelled=st.integers(0, 10), gamma=st.sampled_from([0.1, 1.0, 3.0]), hard=st.booleans()
+)
 def test_objective_falls_at_every_half_step(seed, labelled, gamma, hard):
     problem = make(seed, labelled=labelled, gamma=gamma, hard=hard)
     fit = alternate(problem, np.zeros(problem.model.n_weights), max_iter=8, tol=1e-9, inner_tol=1e-9)
     values = [v for r in fit.history for v in (r.information, r.moment)]
     # The first information projection only sets the scene; after it, every half step may only go down.
-    assert all(later <= earlier + 1e-7 * (1 + abs(earlier)) for earlier, later in zip(values, values[1:], strict=False))
+    assert all(later <= earlier + 1e-7 * (1 + abs(earlier)) for earlier, later in itertools.pairwise(values))
 
 
 @pytest.mark.parametrize("seed", range(5))

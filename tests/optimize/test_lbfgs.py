@@ -120,7 +120,9 @@ def test_max_iter_and_callback_stop_without_convergence():
 
 def test_bounded_minimum_of_a_separable_quadratic_is_the_clipped_centre():
     centre, low, high = np.array([2.0, -2.0, 0.5]), np.zeros(3), np.ones(3)
-    found = minimise_bounded(lambda x: (float((x - centre) @ (x - centre)), 2 * (x - centre)), low, low, high, gradient_tol=1e-9)
+    found = minimise_bounded(
+        lambda x: (float((x - centre) @ (x - centre)), 2 * (x - centre)), low, low, high, gradient_tol=1e-9
+    )
     np.testing.assert_allclose(found.x, [1.0, 0.0, 0.5], atol=1e-8)
     assert found.converged
     assert np.abs(projected_gradient(found.x, found.gradient, low, high)).max() < 1e-8

@@ -144,8 +144,7 @@ class TextInputs(Inputs):
     def _refuse_column(column: str | None) -> None:
         if column is not None:
             raise ConstraintError(
-                f"column({column!r}) needs a data frame, but X is a list of texts. "
-                "Pass a frame that has this column."
+                f"column({column!r}) needs a data frame, but X is a list of texts. Pass a frame that has this column."
             )
 
 
@@ -154,7 +153,7 @@ class MatrixInputs(Inputs):
 
     unit: Unit = "rows"
 
-    def __init__(self, X: npt.NDArray[Any] | sparse.spmatrix | sparse.sparray, names: Sequence[str] | None) -> None:
+    def __init__(self, X: npt.NDArray[Any] | sparse.csr_array, names: Sequence[str] | None) -> None:
         self._X = X
         self._columns = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
         self._names = list(names) if names is not None else None

@@ -10,13 +10,21 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, NotConvergedWarning, UnsupportedError
-from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_table, as_texts, has_text, matrix_inputs
+from tiltfit.estimators.encoders import (
+    Matrix,
+    TableEncoder,
+    TextEncoder,
+    as_matrix,
+    as_table,
+    as_texts,
+    has_text,
+    matrix_inputs,
+)
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
 from tiltfit.execution.workers import Workers
@@ -68,8 +76,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     penalize_intercept : bool
         Whether α also applies to the intercepts (as in the paper).
     max_iter, tol
-        At most this many rounds; stop when the largest entry of the gradient is below ``tol`` per unit of sample weight.
-    n_jobs : int, optional
+        At most this many rounds; stop when the largest entry of the gradient is below ``tol`` per unit of sample
+    weight. n_jobs : int, optional
         Threads; the result does not depend on it. −1: one a core.
     random_state
         Accepted for uniformity; training is deterministic.
@@ -155,9 +163,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = MaxEnt(AttributeFeatures(matrix, len(classes), workers))
         grounded = ground(constraints, inputs, classes.tolist(), labels, weight, options.strength, workers)
         if not np.any(labels >= 0) and grounded.tilt is None:
-            raise DataError(
-                "There is nothing to learn from: no row has a label, and no constraint fires on this data."
-            )
+            raise DataError("There is nothing to learn from: no row has a label, and no constraint fires on this data.")
         problem = Problem(
             model=model,
             labels=labels,
@@ -185,7 +191,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.converged_ = fit.converged
         self.history_ = fit.history
         touched = model.take(grounded.touched).infer(fit.weights).node
-        self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes, inputs.unit)
+        self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes.tolist(), inputs.unit)
         self._constraints = constraints
         self._prices = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         if not fit.converged and fit.message != "stopped by the callback":
@@ -250,7 +256,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def save(self, path: str | Path) -> None:
         """Write a ``.tilt`` file: JSON and arrays, no pickle, atomically."""
-        from tiltfit.estimators.persistence import save  # noqa: PLC0415
+        from tiltfit.estimators.persistence import save
 
         save(self, path)
 
@@ -307,7 +313,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if len(set(names)) < len(names):
                 twice = next(n for k, n in enumerate(names) if n in names[:k])
                 raise DataError(f"feature_names names {twice!r} twice.")
-        return sparse.csr_array(checked) if sparse.issparse(checked) else checked
+        return as_matrix(checked)
 
     def _names(self) -> list[str] | None:
         if self.feature_names is not None:
@@ -333,8 +339,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for constraint in grounded.constraints:
             if constraint.per == "instance":
                 raise UnsupportedError(
-                    f"The constraint {constraint.title!r} has a price for each training instance, which says nothing of "
-                    "new ones. Use prices='solve'."
+                    f"The constraint {constraint.title!r} has a price for each training instance, which says nothing "
+                    "of new ones. Use prices='solve'."
                 )
         return np.array([self._prices.get(key, 0.0) for key in grounded.keys])
 

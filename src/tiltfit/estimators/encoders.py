@@ -29,7 +29,7 @@ def as_texts(X: object) -> list[str] | None:
         return None
     if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
         return None
-    values = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
+    values: list[Any] = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
     if not values or not any(isinstance(v, str) for v in values):
         return None
     for i, value in enumerate(values):
@@ -76,8 +76,10 @@ class TextEncoder:
             bag, matrix = fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
             return TextEncoder(bag=bag), matrix
         if not hasattr(vectorizer, "fit_transform"):
-            raise DataError(f"vectorizer={vectorizer!r} has no fit_transform: pass a name or a scikit-learn vectorizer.")
-        from sklearn.base import clone  # noqa: PLC0415
+            raise DataError(
+                f"vectorizer={vectorizer!r} has no fit_transform: pass a name or a scikit-learn vectorizer."
+            )
+        from sklearn.base import clone
 
         fitted = clone(vectorizer)
         return TextEncoder(foreign=fitted), _csr(fitted.fit_transform(texts))
@@ -161,7 +163,8 @@ class TableEncoder:
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):
             raise DataError(
-                f"Column {name!r} of X is NaN or infinite in {len(bad)} rows (row {bad[0]} first). Fill it in or drop it."
+                f"Column {name!r} of X is NaN or infinite in {len(bad)} rows (row {bad[0]} first). "
+                "Fill it in or drop it."
             )
         return values
 
@@ -170,6 +173,13 @@ def matrix_inputs(X: object, matrix: Matrix, names: Sequence[str] | None) -> Inp
     """What conditions see of numbers: the frame they came in, or the matrix with its names."""
     table = as_table(X)
     return TableInputs(table) if table is not None else MatrixInputs(matrix, names)
+
+
+def as_matrix(checked: Any) -> Matrix:
+    """What scikit-learn's validation returns, sparse or dense, as the model takes it."""
+    if sparse.issparse(checked):
+        return _csr(checked)
+    return np.asarray(checked, dtype=np.float64)
 
 
 def has_text(table: Mapping[str, npt.NDArray[Any]]) -> bool:

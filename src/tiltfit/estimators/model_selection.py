@@ -42,7 +42,9 @@ class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]
         values = as_objects(y)
         labelled = np.flatnonzero(~find_unlabelled(values, None))
         if len(labelled) < self.n_splits:
-            raise DataError(f"LabelledKFold({self.n_splits}) needs at least as many labelled rows; y has {len(labelled)}.")
+            raise DataError(
+                f"LabelledKFold({self.n_splits}) needs at least as many labelled rows; y has {len(labelled)}."
+            )
         names = [str(v) for v in values[labelled]]
         rarest = min(names.count(n) for n in set(names))
         seed = self.random_state if self.shuffle else None
@@ -68,4 +70,3 @@ def labelled_scorer(scoring: str) -> Any:
         return float(inner(estimator, _safe_indexing(X, labelled), truth))
 
     return score
-

@@ -1,7 +1,7 @@
 """Estimators to and from ``.tilt`` files. The container is ``tiltfit.storage``; here is what goes into it.
 
-What cannot be written without pickle (``when(callable)`` conditions, foreign vectorizers) is left out with a warning that
-names it: after loading, ``predict`` works, and what needs the missing part refuses by name.
+What cannot be written without pickle (``when(callable)`` conditions, foreign vectorizers) is left out with a warning
+that names it: after loading, ``predict`` works, and what needs the missing part refuses by name.
 """
 
 from __future__ import annotations
@@ -32,9 +32,20 @@ Arrays = dict[str, npt.NDArray[Any]]
 Document = dict[str, Any]
 
 STATE_VERSION = 1
-_PARAMETERS = (
-    "model method solver alpha beta gamma scale penalize_intercept warm_start max_iter tol n_jobs".split()
-)
+_PARAMETERS = [
+    "model",
+    "method",
+    "solver",
+    "alpha",
+    "beta",
+    "gamma",
+    "scale",
+    "penalize_intercept",
+    "warm_start",
+    "max_iter",
+    "tol",
+    "n_jobs",
+]
 
 
 def save(estimator: TiltClassifier, path: str | os.PathLike[str]) -> None:
@@ -53,7 +64,8 @@ def load(path: str | os.PathLike[str]) -> TiltClassifier:
         raise ModelFileError(f"{path} holds {document.get('kind')!r}, which this version of tiltfit does not know.")
     if document.get("state_version") != STATE_VERSION:
         raise ModelFileError(
-            f"{path} is of state version {document.get('state_version')!r}; this version of tiltfit reads {STATE_VERSION}."
+            f"{path} is of state version {document.get('state_version')!r}; "
+            f"this version of tiltfit reads {STATE_VERSION}."
         )
     try:
         return _restore(document, arrays)
@@ -193,9 +205,7 @@ def _restore_bag(state: Document, arrays: Mapping[str, npt.NDArray[Any]]) -> Bag
 
 
 def _restore_history(arrays: Arrays) -> tuple[Round, ...]:
-    columns = [arrays[f"history.{field.name}"] for field in fields(Round)]
-    whole = [field.type == "int" for field in fields(Round)]
-    return tuple(
-        Round(*(int(v) if w else float(v) for v, w in zip(row, whole, strict=True)))
-        for row in zip(*columns, strict=True)
-    )
+    names = [field.name for field in fields(Round)]
+    kinds: list[type[Any]] = [int if field.type == "int" else float for field in fields(Round)]
+    rows = zip(*(arrays[f"history.{name}"].tolist() for name in names), strict=True)
+    return tuple(Round(**{n: kind(v) for n, kind, v in zip(names, kinds, row, strict=True)}) for row in rows)

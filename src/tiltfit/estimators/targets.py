@@ -95,9 +95,7 @@ def _as_column(y: object, n: int) -> npt.NDArray[Any]:
     return np.asarray(column)
 
 
-def _classes(
-    named: list[object] | None, known: npt.NDArray[Any], constraints: ConstraintSet, y: object
-) -> Classes:
+def _classes(named: list[object] | None, known: npt.NDArray[Any], constraints: ConstraintSet, y: object) -> Classes:
     if named is not None:
         found = [_plain(v) for v in named]
         if len({exact(v) for v in found}) < len(found):

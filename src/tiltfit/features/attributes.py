@@ -74,11 +74,11 @@ class AttributeFeatures:
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(self.X.T.tocsr())
+        return sparse.csr_array(sparse.csc_array(self.X).T)
 
 
 def _add_product(matrix: sparse.csr_array, dense: FloatArray, out: FloatArray, workers: Workers) -> None:
-    from tiltfit.inference.kernels.sparse import add_product  # noqa: PLC0415  (compiles on first use)
+    from tiltfit.inference.kernels.sparse import add_product
 
     indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
     workers.run(lambda a, b: add_product(indptr, indices, data, dense, out, a, b), indptr)

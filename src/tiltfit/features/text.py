@@ -69,7 +69,7 @@ def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, 
 
 
 def _counter(weighting: str, **options: Any) -> Any:
-    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415  (slow to import)
+    from sklearn.feature_extraction.text import CountVectorizer
 
     # One-letter words count: "C" and "R" are words, and so is every sign of a script that writes words as one.
     return CountVectorizer(token_pattern=r"(?u)\b\w+\b", binary=weighting == "binary", **options)

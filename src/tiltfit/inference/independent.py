@@ -18,7 +18,7 @@ def infer(potentials: Potentials, workers: Workers | None = None) -> Marginals:
     >>> infer(Potentials(np.log([[1.0, 3.0]]))).node.tolist()
     [[0.25, 0.75]]
     """
-    from tiltfit.inference.kernels.softmax import softmax_rows  # noqa: PLC0415  (compiles on first use, not at import)
+    from tiltfit.inference.kernels.softmax import softmax_rows
 
     node = np.array(potentials.node, dtype=np.float64, order="C")
     log_z = np.empty(len(node))

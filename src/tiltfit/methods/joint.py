@@ -1,9 +1,9 @@
 """The joint solver: eliminate q and minimise O(λ) = min_q O(λ, q) by one L-BFGS over λ.
 
-O is smooth (C¹; piecewise C² with hard constraints), and by Danskin's theorem ∇O(λ) is the M-projection's gradient at the
-current q. Each evaluation solves an information projection, warm-started at the last prices. Positions that no constraint
-touches add exactly zero and are left out, so unlike alternation it is not slowed by them: it reaches the same stationary
-points in far fewer passes.
+O is smooth (C¹; piecewise C² with hard constraints), and by Danskin's theorem ∇O(λ) is the M-projection's gradient at
+the current q. Each evaluation solves an information projection, warm-started at the last prices. Positions that no
+constraint touches add exactly zero and are left out, so unlike alternation it is not slowed by them: it reaches the
+same stationary points in far fewer passes.
 
 An information projection that is not solved exactly gives a lower bound of O and a wrong gradient, so its tolerance
 follows the outer gradient down.

@@ -44,8 +44,10 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """``labels``: class number or −1, one a position. ``touched``: positions on which some constraint fires, the rows of
-    ``tilt``; ``forbidden``: touched positions × labels that hard 0/1 statements rule out. ``alpha``: one entry a weight.
+    """``labels``: class number or −1, one a position. ``touched``: positions on which some constraint fires, the rows
+    of
+    ``tilt``; ``forbidden``: touched positions × labels that hard 0/1 statements rule out. ``alpha``: one entry a
+    weight.
     """
 
     model: MaxEnt
@@ -119,9 +121,7 @@ class Problem:
         return -float(self.weight[self.labelled] @ logs)
 
 
-def base_potentials(
-    marginals: Marginals, touched: IntArray, forbidden: npt.NDArray[np.bool_] | None
-) -> Potentials:
+def base_potentials(marginals: Marginals, touched: IntArray, forbidden: npt.NDArray[np.bool_] | None) -> Potentials:
     """log p at the touched positions, −inf where a label is forbidden: what an information projection starts from."""
     with np.errstate(divide="ignore"):
         node = np.log(marginals.node[touched])

@@ -2,7 +2,8 @@
 
 The two-loop recursion is run on inner products alone (Chen et al. 2014): the direction is a combination of the stored
 steps S, the stored gradient changes Y and the gradient, so the history is touched only by S·g, Y·g and by the final
-combination, each one matrix–vector product. Cost of an iteration: 4·memory·n multiplications and one or two evaluations.
+combination, each one matrix–vector product. Cost of an iteration: 4·memory·n multiplications and one or two
+evaluations.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ class _History:
             self._vectors[row] = vector
         live = self._live()
         for row in (slot, slot + self._memory):
-            products = self._vectors[live] @ self._vectors[row] if len(live) < 2 * self._memory else (
-                self._vectors @ self._vectors[row])
+            products = (
+                self._vectors[live] @ self._vectors[row]
+                if len(live) < 2 * self._memory
+                else (self._vectors @ self._vectors[row])
+            )
             self._gram[row, live] = products
             self._gram[live, row] = products
 
@@ -132,4 +136,6 @@ def minimise(
         if drop <= value_tol * max(1.0, abs(value)) and value_tol > 0:
             return done(n_iter + 1, True, "value no longer falls")
     converged = float(np.max(np.abs(gradient), initial=0.0)) <= gradient_tol
-    return done(max_iter, converged, "gradient below tolerance" if converged else f"stopped after {max_iter} iterations")
+    return done(
+        max_iter, converged, "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"
+    )

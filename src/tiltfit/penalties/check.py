@@ -89,7 +89,9 @@ def _check_prox(many: Penalty, eta: FloatArray, rng: np.random.Generator) -> Non
     best = objective(z)
     _require(np.all(np.isfinite(best)), "prox of U* stays in its domain")
     for delta in (1e-1, 1e-2, 1e-3, -1e-1, -1e-2, -1e-3):
-        _require(np.all(best <= objective(z + delta) + 1e-12 * (1 + np.abs(best))), "prox of U* is the minimiser", delta)
+        _require(
+            np.all(best <= objective(z + delta) + 1e-12 * (1 + np.abs(best))), "prox of U* is the minimiser", delta
+        )
     # Moreau: with z = prox_{tU*}(η), m = (η − z)/t lies in ∂U*(z), so Fenchel–Young is tight at (m, z).
     m = (point - z) / step
     low, high = many.domain()

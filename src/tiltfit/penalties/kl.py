@@ -69,7 +69,5 @@ class GeneralisedKL(Penalty):
 @register("kl")
 def kl(target: npt.ArrayLike, beta: npt.ArrayLike) -> GeneralisedKL:
     """U(m) = [u·log(u/m) − u + m]/β."""
-    u, b = np.broadcast_arrays(
-        np.atleast_1d(np.asarray(target, dtype=np.float64)), np.asarray(beta, dtype=np.float64)
-    )
+    u, b = np.broadcast_arrays(np.atleast_1d(np.asarray(target, dtype=np.float64)), np.asarray(beta, dtype=np.float64))
     return GeneralisedKL(np.array(u), 1 / b)

@@ -1,7 +1,8 @@
-"""From constraints as data to rows of an information projection: which positions fire, which labels count, which penalty.
+"""From constraints as data to rows of an information projection: which positions fire, which labels count, which
+penalty.
 
-A constraint becomes one row for its event; ``distributed_as`` one row a class; ``per=`` a row for each group or instance.
-Hard statements of 0 or 1 have no finite price: they become forbidden labels instead of rows.
+A constraint becomes one row for its event; ``distributed_as`` one row a class; ``per=`` a row for each group or
+instance. Hard statements of 0 or 1 have no finite price: they become forbidden labels instead of rows.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.events import Labels
 from tiltfit.language.relations import About, DistributedAs
-from tiltfit.language.values import match
+from tiltfit.language.values import Label, match
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import REGISTRY, Penalty
@@ -37,7 +38,8 @@ Key = tuple[int, int, object]
 
 @dataclass(frozen=True)
 class Strength:
-    """The default β, and whether it is per constraint (``unit``) or per firing (``support``: β/c, the same pull at any n)."""
+    """The default β, and whether it is per constraint (``unit``) or per firing (``support``: β/c, the same pull at
+    any n)."""
 
     beta: float
     scale: str
@@ -123,18 +125,18 @@ def ground(
     forbidden = ban.mask(constraints, free)
     if not blocks and forbidden is None:
         return Grounded(constraints, None, np.empty(0, dtype=np.intp), None, resting=tuple(resting))
-    fires = _stack_columns([b.fires for b in blocks], inputs.n)
-    touched_mask = (np.diff(fires.indptr) > 0) & free
+    firings = _stack_columns([b.fires for b in blocks], inputs.n)
+    touched_mask = (np.diff(firings.indptr) > 0) & free
     if forbidden is not None:
         touched_mask |= forbidden.any(axis=1)
     touched = np.flatnonzero(touched_mask)
     events = np.concatenate([b.events for b in blocks]) if blocks else np.empty((0, len(classes)))
     tilt = Tilt(
-        features=ConstraintFeatures(fires[touched], events),
+        features=ConstraintFeatures(firings[touched], events),
         penalty=stack(penalties) if penalties else box(np.empty(0), np.empty(0)),
         weight=weight[touched],
         support=np.concatenate(supports) if supports else np.empty(0),
-        offset=_offset(fires, events, labels, weight),
+        offset=_offset(firings, events, labels, weight),
         workers=workers,
     )
     return Grounded(
@@ -185,7 +187,7 @@ def _event_vectors(constraint: Constraint, classes: Sequence[object]) -> FloatAr
     return vector
 
 
-def _number_of(name: object, classes: Sequence[object]) -> int:
+def _number_of(name: Label, classes: Sequence[object]) -> int:
     found = match(name, classes)
     assert found is not None  # ConstraintSet.check_labels has seen to it
     return found
@@ -226,8 +228,8 @@ def _groups(constraint: Constraint, where: IntArray, inputs: Inputs) -> tuple[In
     if missing:
         raise ConstraintError(
             f"The constraint {constraint.title!r} is stated per {constraint.per.name!r}, but that column is missing in "
-            f"{len(missing)} rows where it applies (row {missing[0]} first). Fill it in, or add a condition that leaves "
-            "these rows out."
+            f"{len(missing)} rows where it applies (row {missing[0]} first). Fill it in, or add a condition that "
+            "leaves these rows out."
         )
     names, groups = np.unique(values, return_inverse=True)
     return groups.astype(np.intp), list(names.tolist())

@@ -28,14 +28,15 @@ from tiltfit.penalties.penalty import Penalty
 FloatArray = npt.NDArray[np.float64]
 
 MAX_PRICE = 50.0
-"""Largest price of a hard constraint. Where hard constraints contradict each other the dual has no maximum; with this cap
-it has one, and q misses them by as little as possible in total (the cap is an L1 penalty of slope c·50). A constraint
-that can hold needs no such price: odds of e⁵⁰ are beyond any share that is not forbidden outright."""
+"""Largest price of a hard constraint. Where hard constraints contradict each other the dual has no maximum; with this
+cap it has one, and q misses them by as little as possible in total (the cap is an L1 penalty of slope c·50). A
+constraint that can hold needs no such price: odds of e⁵⁰ are beyond any share that is not forbidden outright."""
 
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """q and what it took: prices (per row), dual variables (per part), D(q‖p) + U by its dual value, and how good it is.
+    """q and what it took: prices (per row), dual variables (per part), D(q‖p) + U by its dual value, and how good it
+    is.
 
     ``divergence`` is Σ w D(q‖p); ``expectation`` is m(q); ``violation`` how far m is from where U is least, per row;
     ``gap`` the duality gap, which is the Fenchel–Young gap of the penalty.
@@ -94,7 +95,7 @@ def information_projection(
     n_rows = len(tilt.penalty)
 
     def prices_of(duals: FloatArray) -> FloatArray:
-        return np.bincount(origin, weights=duals, minlength=n_rows)
+        return np.asarray(np.bincount(origin, weights=duals, minlength=n_rows), dtype=np.float64)
 
     def negative_dual(scaled: FloatArray) -> tuple[float, FloatArray]:
         duals = scaled * scale

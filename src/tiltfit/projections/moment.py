@@ -2,8 +2,8 @@
 
     argmin_λ  Σ_i ω_i log Z_λ(x_i) − λ·T + ½‖λ‖²_α
 
-T = Σ_labelled w f(x, y) + γ Σ_unlabelled w E_q[f(x, y)] is a fixed vector, so an evaluation is one inference pass. ω is w
-on labelled and γ·w on unlabelled instances. Gradient: Σ ω E_p[f] − T + α∘λ: model moments match target moments.
+T = Σ_labelled w f(x, y) + γ Σ_unlabelled w E_q[f(x, y)] is a fixed vector, so an evaluation is one inference pass. ω
+is w on labelled and γ·w on unlabelled instances. Gradient: Σ ω E_p[f] − T + α∘λ: model moments match target moments.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def moment_projection(
     gradient_tol: float,
     max_iter: int,
 ) -> Minimum:
-    """Minimise Eq. 9 from ``start``. ``moments(weights)`` sums log Z and E_p[f] over all instances, wherever they are."""
+    """Minimise Eq. 9 from ``start``. ``moments(weights)`` sums log Z and E_p[f] over all instances, wherever they
+    are."""
 
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         return moment_objective(moments(weights), weights, target, alpha)

@@ -26,8 +26,9 @@ _FELT = 0.005  # a smaller price moves no odds by more than half a per cent
 class Entry:
     """One constraint (or one class of a distribution) after fitting.
 
-    ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event; ``groups`` is
-    how many expectations it stands for (``per=``): then the shares are averages and price and violation the largest.
+    ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
+    ``groups`` is how many expectations it stands for (``per=``): then the shares are averages and price and violation
+    the largest.
     ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
     fires) or ``rules`` (acts by forbidding labels).
     """
@@ -120,7 +121,8 @@ class ConstraintReport:
             else:
                 groups = f" in {entry.groups} groups" if entry.groups > 1 else ""
                 lines.append(
-                    f"    model {model}, projected {projected}, price {price}, support {support}{groups}; {entry.verdict}"
+                    f"    model {model}, projected {projected}, price {price}, "
+                    f"support {support}{groups}; {entry.verdict}"
                 )
         return "\n".join(lines)
 
@@ -172,8 +174,8 @@ class _Rows:
         rows = np.flatnonzero((g.owner == number) & (g.component == component))
         if not len(rows) or g.tilt is None or self._projection is None:
             status = "rules" if number in g.ruled else "rests"
-            support = g.ruled_support.get(number, 0.0)
-            return Entry(constraint.name, sentence, label, support, 0, None, None, None, 0.0, status)
+            ruled = g.ruled_support.get(number, 0.0)
+            return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status)
         support = g.tilt.support[rows]
         prices, violation = self._projection.prices[rows], self._projection.violation[rows]
         worst = float(np.max(violation))

@@ -7,7 +7,7 @@ Kernels are free functions over arrays. Modules of kernels are imported inside t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numba
 
@@ -15,12 +15,13 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 # "contract" allows fused multiply–add. Reassociation and the no-NaN/no-infinity flags stay off: −inf is a legal
 # potential, and results must not depend on how a loop was vectorised.
-_OPTIONS = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
 
 def kernel(function: Kernel) -> Kernel:
     """Compile ``function`` on its first call. Where no cache folder can be written, it is compiled anew each run."""
     try:
-        return numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **_OPTIONS)(function)
     except RuntimeError:  # "cannot cache function …: no locator available"
-        return numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**_OPTIONS)(function)
+    return cast(Kernel, compiled)

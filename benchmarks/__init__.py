@@ -1,0 +1,1 @@
+"""Measurements against other libraries and on real collections. Run with ``python -m benchmarks.<name>``."""
