@@ -21,7 +21,7 @@ from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, Unsupp
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.encoders import TableEncoder, TextEncoder
 from tiltfit.estimators.options import Options
-from tiltfit.features.text import BagOfWords
+from tiltfit.features.text import WEIGHTINGS, BagOfWords
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.methods.history import Round
@@ -199,7 +199,8 @@ def _restore_encoder(state: Document | None, arrays: Arrays) -> TextEncoder | Ta
 def _restore_bag(state: Document, arrays: Mapping[str, npt.NDArray[Any]]) -> BagOfWords:
     words = tuple(str(word) for word in state["words"])
     idf = None if state["idf"] is None else np.asarray(arrays[state["idf"]], dtype=np.float64)
-    if len(set(words)) < len(words) or (idf is not None and idf.shape != (len(words),)):
+    sound = state["weighting"] in WEIGHTINGS and (idf is not None) == (state["weighting"] == "tfidf")
+    if not sound or len(set(words)) < len(words) or (idf is not None and idf.shape != (len(words),)):
         raise ModelFileError("The vocabulary is damaged.")
     return BagOfWords(words, str(state["weighting"]), idf)
 

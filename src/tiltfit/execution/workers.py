@@ -6,6 +6,7 @@ how many workers there are or on how the ranges are cut.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ class Workers:
         if len(bounds) == 2:
             kernel(int(bounds[0]), int(bounds[1]))
             return
-        futures = [self._pool.submit(kernel, int(a), int(b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        futures = [self._pool.submit(kernel, int(a), int(b)) for a, b in itertools.pairwise(bounds)]
         for future in futures:
             future.result()
 
