@@ -72,9 +72,10 @@ def test_import_costs_little_more_than_scikit_learn() -> None:
     assert extra_cost("import tiltfit", "import sklearn", limit=0.3) <= 0.3
 
 
-def test_using_every_public_name_costs_little_more_than_scikit_learn() -> None:
+def test_the_first_line_of_the_readme_costs_little_more_than_scikit_learn() -> None:
     # `import tiltfit` is lazy, so this is the cost that people feel.
-    assert extra_cost(EVERYTHING, "import sklearn", limit=0.3) <= 0.3
+    statement = "from tiltfit import TiltClassifier, expect, word"
+    assert extra_cost(statement, "import sklearn", limit=0.3) <= 0.3
 
 
 def test_import_alone_loads_neither_scikit_learn_nor_numba() -> None:
