@@ -47,13 +47,16 @@ def test_direction_is_that_of_the_textbook_two_loop_recursion():
     from tiltfit.optimize.lbfgs import _History
 
     rng = np.random.default_rng(0)
-    history, pairs = _History(4, 6), []
+    g = rng.normal(size=6)
+    history, pairs = _History(4, g), []
     for _ in range(7):  # more than the memory holds
         s = rng.normal(size=6)
         y = s + 0.1 * rng.normal(size=6)
-        history.add(s, y)
+        g = g + y
+        history.move(s, y, g)
         pairs = [*pairs, (s, y)][-4:]
-    g = rng.normal(size=6)
+    history.move(-s, y, g + y)  # no positive curvature: left out
+    g = g + y
     r, alphas = g.copy(), []
     for s, y in reversed(pairs):
         alphas.append((s @ r) / (s @ y))

@@ -20,52 +20,69 @@ Progress = Callable[[int, float, float], bool | None]
 
 
 class _History:
-    """The last steps s and gradient changes y, with their Gram matrix kept up to date."""
+    """The last steps s and gradient changes y, their Gram matrix, and their products with the current gradient.
 
-    def __init__(self, memory: int, n: int) -> None:
-        self._vectors = np.empty((2 * memory, n))  # rows 0..memory−1 hold s, the rest y, both as a ring
+    Rows 0…memory−1 of ``_vectors`` hold s, the rest y, both as a ring. One pass over them a step gives the products with
+    the new step and the new gradient; those with y follow, since y is a difference of gradients.
+    """
+
+    def __init__(self, memory: int, gradient: FloatArray) -> None:
+        self._vectors = np.zeros((2 * memory, len(gradient)))
         self._gram = np.zeros((2 * memory, 2 * memory))
+        self._with_gradient = np.zeros(2 * memory)
         self._memory = memory
         self._order: list[int] = []
 
-    def add(self, s: FloatArray, y: FloatArray) -> None:
-        """Store a pair; drops the oldest when full. Pairs without positive curvature must not be offered."""
-        slot = len(self._order) if len(self._order) < self._memory else self._order.pop(0)
-        self._order.append(slot)
-        for row, vector in ((slot, s), (slot + self._memory, y)):
-            self._vectors[row] = vector
-        live = self._live()
-        for row in (slot, slot + self._memory):
-            products = (
-                self._vectors[live] @ self._vectors[row]
-                if len(live) < 2 * self._memory
-                else (self._vectors @ self._vectors[row])
-            )
-            self._gram[row, live] = products
-            self._gram[live, row] = products
+    def move(self, s: FloatArray, y: FloatArray, gradient: FloatArray) -> None:
+        """Take in a step ``s`` that changed the gradient by ``y`` to ``gradient``; drops the oldest pair when full.
+
+        A pair without positive curvature is left out: it would spoil the estimate.
+        """
+        m = self._memory
+        curvature = float(s @ y)
+        keep = curvature > 1e-14 * float(y @ y)
+        if keep:
+            slot = len(self._order) if len(self._order) < m else self._order.pop(0)
+            self._order.append(slot)
+            self._vectors[slot], self._vectors[slot + m] = s, y
+        with_s, with_gradient = self._products(s, gradient)
+        if keep:
+            with_y = with_gradient - self._with_gradient
+            # The new pair had no product with the old gradient yet.
+            with_y[slot], with_y[slot + m] = curvature, float(y @ y)
+            for row, products in ((slot, with_s), (slot + m, with_y)):
+                self._gram[row] = self._gram[:, row] = products
+        self._with_gradient = with_gradient
 
     def direction(self, g: FloatArray) -> FloatArray:
-        """−H·g, H the inverse-Hessian estimate."""
+        """−H·g, H the inverse-Hessian estimate, for the gradient that the last move led to."""
         if not self._order:
             return -g
-        m = self._memory
-        used = len(self._order)
-        rows = np.arange(2 * m) if used == m else np.array(self._live())
-        products = np.zeros(2 * m)
-        products[rows] = (self._vectors if used == m else self._vectors[rows]) @ g
-        of_history, of_gradient = self._coefficients(products)
-        combined = self._vectors.T @ of_history if used == m else self._vectors[rows].T @ of_history[rows]
+        of_history, of_gradient = self._coefficients()
+        rows = self._used()
+        combined = of_history[rows] @ self._vectors[rows]
         combined -= of_gradient * g
         return np.asarray(combined)
 
-    def _coefficients(self, products: FloatArray) -> tuple[FloatArray, float]:
+    def _products(self, s: FloatArray, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
+        rows = self._used()
+        products = np.zeros((2 * self._memory, 2))
+        products[rows] = self._vectors[rows] @ np.column_stack([s, gradient])
+        return products[:, 0], products[:, 1]
+
+    def _used(self) -> slice | list[int]:
+        """The rows that hold something; a slice (a view, no copy) once the ring is full."""
+        if len(self._order) == self._memory:
+            return slice(None)
+        return [*self._order, *(slot + self._memory for slot in self._order)]
+
+    def _coefficients(self) -> tuple[FloatArray, float]:
         """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
-        m, gram = self._memory, self._gram
+        m, gram, products = self._memory, self._gram, self._with_gradient
         weights = np.zeros(2 * m)  # of the stored vectors in the running vector r; r starts as g
         alpha: dict[int, float] = {}
         for i in reversed(self._order):
-            curvature = gram[i, i + m]
-            alpha[i] = (products[i] + weights @ gram[:, i]) / curvature
+            alpha[i] = (products[i] + weights @ gram[:, i]) / gram[i, i + m]
             weights[i + m] -= alpha[i]
         newest = self._order[-1]
         scale = gram[newest, newest + m] / gram[newest + m, newest + m]
@@ -74,9 +91,6 @@ class _History:
             beta = (scale * products[i + m] + weights @ gram[:, i + m]) / gram[i, i + m]
             weights[i] += alpha[i] - beta
         return -weights, scale
-
-    def _live(self) -> list[int]:
-        return sorted(self._order) + [i + self._memory for i in sorted(self._order)]
 
 
 def minimise(
@@ -103,7 +117,7 @@ def minimise(
     x = np.array(start, dtype=np.float64)
     value, gradient = objective(x)
     n_eval = 1
-    history = _History(memory, len(x))
+    history = _History(memory, gradient)
 
     def done(n_iter: int, converged: bool, message: str) -> Minimum:
         return Minimum(x, value, gradient, n_iter, n_eval, converged, message)
@@ -119,7 +133,7 @@ def minimise(
         direction = history.direction(gradient)
         slope = float(gradient @ direction)
         if slope >= 0:  # only rounding can do this; start afresh from the steepest descent
-            history, direction = _History(memory, len(x)), -gradient
+            history, direction = _History(memory, gradient), -gradient
             slope = -float(gradient @ gradient)
         first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
         found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first)
@@ -131,8 +145,7 @@ def minimise(
         change = found.trial.gradient - gradient
         x = x + step
         value, gradient = found.trial.value, found.trial.gradient
-        if float(step @ change) > 1e-14 * float(change @ change):
-            history.add(step, change)
+        history.move(step, change, gradient)
         if drop <= value_tol * max(1.0, abs(value)) and value_tol > 0:
             return done(n_iter + 1, True, "value no longer falls")
     converged = float(np.max(np.abs(gradient), initial=0.0)) <= gradient_tol

@@ -61,13 +61,23 @@ def strong_wolfe(
                 high = low
             low = trial
         if high is None:
-            step = 2.0 * step
+            step = _beyond(origin, trial)
         else:
             if abs(high.step - low.step) <= 1e-12 * max(step, 1e-300):
                 break
             step = _between(low, high)
     # No step meets both conditions to working precision: any real decrease is still progress.
     return Found(best, n_eval)
+
+
+def _beyond(origin: Trial, trial: Trial) -> float:
+    """Where the slope would vanish if it went on rising as it did so far, but at least twice and at most 1000 times as far.
+
+    A first step is a guess that can be orders of magnitude too short; doubling alone would pay an evaluation for each.
+    """
+    rise = trial.slope - origin.slope
+    guess = trial.step * -origin.slope / rise if rise > 0 else 10.0 * trial.step
+    return float(np.clip(guess, 2.0 * trial.step, 1000.0 * trial.step))
 
 
 def _between(low: Trial, high: Trial) -> float:
