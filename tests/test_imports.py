@@ -9,7 +9,6 @@ import os
 import pkgutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -120,10 +119,10 @@ def test_every_public_name_resolves() -> None:
 
 def test_help_answers_within_a_second() -> None:
     def once() -> float:
-        start = time.perf_counter()
+        before = os.times()
         done = subprocess.run(HELP, capture_output=True, text=True, check=True)
+        after = os.times()
         assert "demo" in done.stdout
-        return time.perf_counter() - start
+        return sum(after[2:4]) - sum(before[2:4])  # CPU time of the child, for the same reason as above
 
-    # The first run may have to write bytecode; then the least of a few, as other workers compete for the clock.
-    assert any(once() <= 1.0 for _ in range(5))
+    assert min(once() for _ in range(3)) <= 1.0
