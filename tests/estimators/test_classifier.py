@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tiltfit import LabelledKFold, TiltClassifier, column, expect, feature, labelled_scorer, phrase, regex, when, word
+from tiltfit.errors import UnmetConstraintWarning, UnsupportedError
 
 # No exceptions: every check that scikit-learn has for such an estimator must pass.
 EXPECTED_FAILURES: dict[str, str] = {}
@@ -235,6 +236,30 @@ def test_prices_per_group_hold_in_every_group():
     for county in ("north", "south"):
         assert q[frame["county"] == county, 1].mean() == pytest.approx(0.5, abs=1e-4)
     assert clf.constraint_report_[1].groups == 2
+
+
+def test_prices_per_instance_hold_at_every_row():
+    constraints = [
+        *CONSTRAINTS,
+        expect("hockey", given=word("ice"), per="instance").at_least(0.7),
+        expect(given=word("homer"), per="instance").distributed_as({"hockey": 0.2, "baseball": 0.8}),
+    ]
+    clf = TiltClassifier(constraints).fit(TEXTS)
+    q = clf.project(TEXTS)
+    assert np.all(q[[i for i, t in enumerate(TEXTS) if "ice" in t], 1] >= 0.7 - 1e-6)
+    assert clf.constraint_report_[2].groups == 6
+    with pytest.raises(UnsupportedError, match="prices='solve'"):
+        clf.project(TEXTS, prices="fitted")
+
+
+def test_an_instance_that_cannot_hold_is_named():
+    constraints = [
+        *CONSTRAINTS,
+        expect("hockey", given=word("ice"), per="instance").at_least(0.7, name="ice"),
+        expect("hockey", given=word("skates"), per="instance").at_most(0.2, name="skates"),
+    ]
+    with pytest.warns(UnmetConstraintWarning, match="'(ice|skates)' is off by .*row (3|11|19)"):
+        TiltClassifier(constraints).fit(TEXTS)
 
 
 def test_minus_one_is_unlabelled_only_where_it_cannot_be_a_label():

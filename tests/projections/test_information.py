@@ -14,7 +14,8 @@ from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.potentials import Potentials
 from tiltfit.penalties import interval, kl
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.information import MAX_PRICE, Tilt, information_projection
+from tiltfit.projections.information import Tilt, information_projection
+from tiltfit.projections.instances import MAX_PRICE
 
 # One row of each kind: the penalty, and the same thing said to the oracle (a function of m, or bounds).
 KINDS = {
@@ -24,6 +25,7 @@ KINDS = {
     "at_least": (interval.at_least([0.8]), None, (0.8, np.inf)),
     "box": (interval.box([0.6], [0.7]), None, (0.6, 0.7)),
     "slack box": (interval.box([0.6], [0.7], [0.1]), lambda m: max(0.6 - m, m - 0.7, 0) ** 2 / 0.2, None),
+    "l1": (interval.l1([0.7], [0.4]), lambda m: abs(m - 0.7) / 0.4, None),
     "kl": (kl.kl([0.7], [0.2]), lambda m: (0.7 * np.log(0.7 / m) - 0.7 + m) / 0.2, None),
 }
 

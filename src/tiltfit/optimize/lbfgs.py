@@ -22,8 +22,8 @@ Progress = Callable[[int, float, float], bool | None]
 class _History:
     """The last steps s and gradient changes y, their Gram matrix, and their products with the current gradient.
 
-    Rows 0…memory−1 of ``_vectors`` hold s, the rest y, both as a ring. One pass over them a step gives the products with
-    the new step and the new gradient; those with y follow, since y is a difference of gradients.
+    Rows 0…memory−1 of ``_vectors`` hold s, the rest y, both as a ring. One pass over them a step gives the products
+    with the new step and the new gradient; those with y follow, since y is a difference of gradients.
     """
 
     def __init__(self, memory: int, gradient: FloatArray) -> None:

@@ -98,6 +98,10 @@ class Interval(Penalty):
         high[len(self) :] = np.inf
         return Interval(low, high, self.slack[origin], self.slope[origin]), origin
 
+    def instance_form(self) -> tuple[IntArray, FloatArray]:
+        kind = np.zeros(len(self), dtype=np.intp)
+        return kind, np.column_stack([self.low, self.high, self.slack, self.slope])
+
     def violation(self, m: FloatArray) -> FloatArray:
         return self._distance(m)
 

@@ -61,6 +61,10 @@ class GeneralisedKL(Penalty):
     def domain(self) -> tuple[FloatArray, FloatArray]:
         return np.zeros(len(self)), np.full(len(self), np.inf)
 
+    def instance_form(self) -> tuple[IntArray, FloatArray]:
+        unused = np.zeros(len(self))
+        return np.ones(len(self), dtype=np.intp), np.column_stack([self.target, unused, unused, self.weight])
+
     def grad(self, m: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.weight * np.where(self.target > 0, 1 - self.target / m, 1.0)

@@ -14,6 +14,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.errors import UnsupportedError
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
@@ -68,6 +70,10 @@ class Penalty(ABC):
         This is how a box, whose conjugate has a kink at 0, becomes two one-sided bounds that L-BFGS-B can take.
         """
         return self, np.arange(len(self), dtype=np.intp)
+
+    def instance_form(self) -> tuple[IntArray, FloatArray]:
+        """(kind, parameters) by which the kernel of instance-level prices knows each row; parameters are rows × 4."""
+        raise UnsupportedError(f"The penalty {type(self).__name__} has no instance-level form: use per='dataset'.")
 
     def fenchel_gap(self, m: FloatArray, eta: FloatArray) -> FloatArray:
         """U_k(m_k) + U*_k(η_k) − η_k m_k ≥ 0, zero exactly where η_k ∈ ∂U_k(m_k).

@@ -53,6 +53,10 @@ class Stacked(Penalty):
         smooth = [g for g in grads if g is not None]
         return _join(smooth) if len(smooth) == len(grads) else None
 
+    def instance_form(self) -> tuple[IntArray, FloatArray]:
+        forms = [block.instance_form() for block in self.blocks]
+        return np.concatenate([kind for kind, _ in forms]), np.concatenate([values for _, values in forms])
+
     def parts(self) -> tuple[Penalty, IntArray]:
         split = [block.parts() for block in self.blocks]
         origins = [origin + start for (_, origin), start in zip(split, self._starts(), strict=True)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import REGISTRY, Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.information import Tilt
+from tiltfit.projections.instances import InstanceRows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -51,13 +53,19 @@ class Strength:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of one constraint: ``fires`` (positions × rows), one ``event`` vector over labels for each of them."""
+    """The rows of one constraint, over positions of the whole input: one for each event and group, events outermost.
+
+    ``fires`` (positions × rows); ``events``: a vector over labels for each row; ``component``: the class of a
+    ``distributed_as`` row, else −1; ``group``: what it speaks of.
+    """
 
     number: int
     fires: sparse.csc_array
     events: FloatArray
-    label: tuple[int, ...]
+    component: IntArray
     group: tuple[object, ...]
+    support: FloatArray
+    penalty: Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +84,7 @@ class Grounded:
     owner: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     component: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     group: tuple[object, ...] = ()
+    support: FloatArray = field(default_factory=lambda: np.empty(0))
     resting: tuple[int, ...] = ()
     ruled_support: Mapping[int, float] = field(default_factory=dict)
 
@@ -103,53 +112,91 @@ def ground(
         refuse_for_documents(constraint)
     free = (labels < 0) & (weight > 0)
     blocks: list[Rows] = []
-    penalties: list[Penalty] = []
-    supports: list[FloatArray] = []
     resting: list[int] = []
     ban = _Ban(len(classes), inputs.n)
     for number, constraint in enumerate(constraints):
-        seen = free if constraint.on == "unlabelled" else weight > 0
+        seen = free if constraint.on == "unlabelled" or _is_local(constraint) else weight > 0
         fires = _firing(constraint, inputs) & seen
         if not np.any(fires & free):
             _warn_resting(constraint, inputs, free)
             resting.append(number)
             continue
         events = _event_vectors(constraint, classes)
-        if ban.take(number, constraint, fires, events, labels):
-            continue
-        rows = _rows(number, constraint, fires, events, inputs)
-        support = np.asarray(rows.fires.T @ weight)
-        blocks.append(rows)
-        supports.append(support)
-        penalties.append(_penalty(constraint, rows, support, strength, classes))
+        if not ban.take(number, constraint, fires, events, labels):
+            blocks.append(_rows(number, constraint, fires, events, inputs, classes, weight, strength))
+    # Shared rows first, then those of single positions: the order in which a projection lists them.
+    blocks.sort(key=lambda block: _is_local(constraints[block.number]))
     forbidden = ban.mask(constraints, free)
-    if not blocks and forbidden is None:
-        return Grounded(constraints, None, np.empty(0, dtype=np.intp), None, resting=tuple(resting))
-    firings = _stack_columns([b.fires for b in blocks], inputs.n)
-    touched_mask = (np.diff(firings.indptr) > 0) & free
+    is_touched = np.zeros(inputs.n, dtype=np.bool_)
     if forbidden is not None:
-        touched_mask |= forbidden.any(axis=1)
-    touched = np.flatnonzero(touched_mask)
-    events = np.concatenate([b.events for b in blocks]) if blocks else np.empty((0, len(classes)))
-    tilt = Tilt(
-        features=ConstraintFeatures(firings[touched], events),
-        penalty=stack(penalties) if penalties else box(np.empty(0), np.empty(0)),
-        weight=weight[touched],
-        support=np.concatenate(supports) if supports else np.empty(0),
-        offset=_offset(firings, events, labels, weight),
-        workers=workers,
-    )
+        is_touched |= forbidden.any(axis=1)
+    for block in blocks:
+        is_touched[block.fires.indices] = True
+    touched = np.flatnonzero(is_touched & free)
+    if not len(touched):
+        return Grounded(constraints, None, touched, None, resting=tuple(resting))
     return Grounded(
         constraints,
-        tilt,
+        _tilt(blocks, constraints, touched, labels, weight, len(classes), workers),
         touched,
         forbidden[touched] if forbidden is not None else None,
-        owner=np.concatenate([np.full(len(b.label), b.number) for b in blocks]) if blocks else np.empty(0, np.intp),
-        component=np.array([k for b in blocks for k in b.label], dtype=np.intp),
+        owner=_join([np.full(len(b.group), b.number) for b in blocks], np.intp),
+        component=_join([b.component for b in blocks], np.intp),
         group=tuple(g for b in blocks for g in b.group),
+        support=_join([b.support for b in blocks], np.float64),
         resting=tuple(resting),
         ruled_support=ban.supports(weight),
     )
+
+
+def _tilt(
+    blocks: list[Rows],
+    constraints: ConstraintSet,
+    touched: IntArray,
+    labels: IntArray,
+    weight: FloatArray,
+    n_labels: int,
+    workers: Workers,
+) -> Tilt:
+    shared = [b for b in blocks if not _is_local(constraints[b.number])]
+    local = [b for b in blocks if _is_local(constraints[b.number])]
+    firings = _stack_columns([b.fires for b in shared], len(labels))
+    events = np.concatenate([np.empty((0, n_labels)), *(b.events for b in shared)])
+    return Tilt(
+        features=ConstraintFeatures(firings[touched], events),
+        penalty=_stack_penalties(shared),
+        weight=weight[touched],
+        support=_join([b.support for b in shared], np.float64),
+        offset=_offset(firings, events, labels, weight),
+        workers=workers,
+        instances=_instance_rows(local, touched, weight) if local else None,
+    )
+
+
+def _instance_rows(blocks: list[Rows], touched: IntArray, weight: FloatArray) -> InstanceRows:
+    # Each column of `fires` has exactly one entry, in the order of the rows.
+    position = np.concatenate([b.fires.indices for b in blocks])
+    events, event = np.unique(np.concatenate([b.events for b in blocks]), axis=0, return_inverse=True)
+    return InstanceRows(
+        n=len(touched),
+        position=np.searchsorted(touched, position).astype(np.intp),
+        event=event.ravel().astype(np.intp),
+        events=np.ascontiguousarray(events),
+        penalty=_stack_penalties(blocks),
+        support=weight[position],
+    )
+
+
+def _is_local(constraint: Constraint) -> bool:
+    return constraint.per == "instance"
+
+
+def _stack_penalties(blocks: list[Rows]) -> Penalty:
+    return stack([b.penalty for b in blocks]) if blocks else box(np.empty(0), np.empty(0))
+
+
+def _join(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype=dtype), *arrays]).astype(dtype)
 
 
 def refuse_for_documents(constraint: Constraint) -> None:
@@ -198,22 +245,32 @@ def _allows(constraint: Constraint, m: float) -> bool:
     return low <= m <= high
 
 
-def _rows(number: int, constraint: Constraint, fires: BoolArray, events: FloatArray, inputs: Inputs) -> Rows:
+def _rows(
+    number: int,
+    constraint: Constraint,
+    fires: BoolArray,
+    events: FloatArray,
+    inputs: Inputs,
+    classes: Sequence[object],
+    weight: FloatArray,
+    strength: Strength,
+) -> Rows:
     where = np.flatnonzero(fires)
     groups, names = _groups(constraint, where, inputs)
     n_groups, n_events = len(names), len(events)
-    # Row order: all groups of the first event, then of the second, …
     column = np.concatenate([groups + e * n_groups for e in range(n_events)])
-    data = np.ones(len(column))
     shape = (inputs.n, n_groups * n_events)
-    matrix = sparse.csc_array(sparse.coo_array((data, (np.tile(where, n_events), column)), shape=shape))
-    component = range(n_events) if isinstance(constraint.relation, DistributedAs) else [-1]
+    matrix = sparse.csc_array(sparse.coo_array((np.ones(len(column)), (np.tile(where, n_events), column)), shape=shape))
+    component = np.arange(n_events) if isinstance(constraint.relation, DistributedAs) else np.array([-1])
+    of_row, support = np.repeat(np.arange(n_events), n_groups), np.asarray(matrix.T @ weight)
     return Rows(
-        number,
-        matrix,
-        np.repeat(events, n_groups, axis=0),
-        tuple(int(k) for k in np.repeat(component, n_groups)),
-        tuple(names) * n_events,
+        number=number,
+        fires=matrix,
+        events=events[of_row],
+        component=component[of_row],
+        group=tuple(names) * n_events,
+        support=support,
+        penalty=_penalty(constraint, events[of_row], support, strength, classes),
     )
 
 
@@ -236,7 +293,7 @@ def _groups(constraint: Constraint, where: IntArray, inputs: Inputs) -> tuple[In
 
 
 def _penalty(
-    constraint: Constraint, rows: Rows, support: FloatArray, strength: Strength, classes: Sequence[object]
+    constraint: Constraint, events: FloatArray, support: FloatArray, strength: Strength, classes: Sequence[object]
 ) -> Penalty:
     relation, n = constraint.relation, len(support)
     if isinstance(relation, About):
@@ -245,7 +302,7 @@ def _penalty(
         shares = np.zeros(len(classes))
         for name, share in relation.shares:
             shares[_number_of(name, classes)] = share
-        return kl(shares[list(rows.label)], strength.of(constraint.beta, support))
+        return kl(events @ shares, strength.of(constraint.beta, support))
     low, high = relation.interval
     slack = strength.of(constraint.slack, support) if constraint.slack else np.zeros(n)
     return box(np.full(n, low), np.full(n, high), slack)

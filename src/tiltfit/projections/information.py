@@ -24,13 +24,9 @@ from tiltfit.inference.independent import infer
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
+from tiltfit.projections.instances import MAX_PRICE, InstanceRows
 
 FloatArray = npt.NDArray[np.float64]
-
-MAX_PRICE = 50.0
-"""Largest price of a hard constraint. Where hard constraints contradict each other the dual has no maximum; with this
-cap it has one, and q misses them by as little as possible in total (the cap is an L1 penalty of slope c·50). A
-constraint that can hold needs no such price: odds of e⁵⁰ are beyond any share that is not forbidden outright."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +54,8 @@ class Projection:
 class Tilt:
     """Everything about an information projection but the model: features, penalty, weights, supports, offsets.
 
-    Rows of ``weight`` are the positions on which some constraint fires; elsewhere q = p.
+    Rows of ``weight`` are the positions on which some constraint fires; elsewhere q = p. ``instances``: rows that speak
+    of one position each; they come after the shared rows wherever all rows are listed.
     """
 
     features: ConstraintFeatures
@@ -67,13 +64,25 @@ class Tilt:
     support: FloatArray
     offset: FloatArray
     workers: Workers
+    instances: InstanceRows | None = None
 
-    def expectation(self, node: FloatArray) -> FloatArray:
-        """m(q) of a distribution over labels at every position."""
+    def shared_expectation(self, node: FloatArray) -> FloatArray:
+        """m(q) of the shared rows, of a distribution over labels at every position."""
         return (self.features.expect(node * self.weight[:, None]) + self.offset) / self.support
 
+    def expectation(self, node: FloatArray) -> FloatArray:
+        """m(q) of all rows."""
+        shared = self.shared_expectation(node)
+        return shared if self.instances is None else np.concatenate([shared, self.instances.shares(node)])
+
+    def violation(self, m: FloatArray) -> FloatArray:
+        """How far m is from where U is least, for all rows."""
+        n = len(self.penalty)
+        shared = self.penalty.violation(m[:n])
+        return shared if self.instances is None else np.concatenate([shared, self.instances.penalty.violation(m[n:])])
+
     def at(self, base: Potentials, prices: FloatArray) -> Marginals:
-        """q ∝ p·exp(prices·f′); log Z is relative to ``base``."""
+        """q ∝ p·exp(prices·f′) for the shared rows; log Z is relative to ``base``."""
         return infer(base + self.features.score(prices), self.workers)
 
 
@@ -84,49 +93,86 @@ def information_projection(
 
     ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row.
     """
-    part, origin = tilt.penalty.parts()
-    support = tilt.support[origin]
-    eta_low, eta_high = part.dual_bounds()
-    low, high = -eta_high / support, -eta_low / support
-    bend = part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
-    low = np.where(bend == 0, np.maximum(low, -MAX_PRICE), low)
-    high = np.where(bend == 0, np.minimum(high, MAX_PRICE), high)
-    scale = 1 / np.sqrt(support / 4 + support**2 * bend)
-    n_rows = len(tilt.penalty)
+    dual = _Dual(tilt, base, start)
+    n_eval, converged = 0, True
+    if len(dual.scale):
+        found = minimise_bounded(
+            dual.negative, dual.start / dual.scale, dual.low, dual.high, gradient_tol=tol, max_iter=max_iter
+        )
+        n_eval, converged = found.n_eval, found.converged
+        duals = found.x * dual.scale
+    else:
+        duals = dual.start
+    return dual.finish(duals, n_eval + 1, converged)
 
-    def prices_of(duals: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(origin, weights=duals, minlength=n_rows), dtype=np.float64)
 
-    def negative_dual(scaled: FloatArray) -> tuple[float, FloatArray]:
-        duals = scaled * scale
-        prices = prices_of(duals)
-        eta = -support * duals
-        marginals = tilt.at(base, prices)
-        m = tilt.expectation(marginals.node)
-        value = float(tilt.weight @ marginals.log_z) + float(prices @ tilt.offset) + float(np.sum(part.conjugate(eta)))
-        gradient = support * (m[origin] - part.grad_conjugate(eta))
-        return value, gradient * scale
+class _Dual:
+    """The dual as a function of scaled shared variables, with the instance-level prices solved inside."""
 
-    first = np.zeros(len(part)) if start is None else start
-    found = minimise_bounded(
-        negative_dual, first / scale, low / scale, high / scale, gradient_tol=tol, max_iter=max_iter
-    )
-    duals = found.x * scale
-    prices = prices_of(duals)
-    marginals = tilt.at(base, prices)
-    m = tilt.expectation(marginals.node)
-    dual_value = -found.value
-    penalty_gap = float(np.sum(part.fenchel_gap(m[origin], -support * duals)))
-    divergence = float(prices @ (m * tilt.support - tilt.offset)) - float(tilt.weight @ marginals.log_z)
-    return Projection(
-        prices=prices,
-        duals=duals,
-        marginals=marginals,
-        value=dual_value,
-        divergence=divergence,
-        expectation=m,
-        violation=tilt.penalty.violation(m),
-        gap=penalty_gap,
-        n_eval=found.n_eval + 1,
-        converged=found.converged,
-    )
+    def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None) -> None:
+        self._tilt, self._base = tilt, base
+        self._part, self._origin = tilt.penalty.parts()
+        self._support = tilt.support[self._origin]
+        n_parts, n_inner = len(self._part), len(tilt.instances) if tilt.instances is not None else 0
+        first = np.zeros(n_parts + n_inner) if start is None else start
+        self.start = first[:n_parts]
+        self._inner = first[n_parts:]  # warm start of the inner problems; they are solved exactly from anywhere
+        eta_low, eta_high = self._part.dual_bounds()
+        bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
+        self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
+        low, high = -eta_high / self._support, -eta_low / self._support
+        self.low = np.where(bend == 0, np.maximum(low, -MAX_PRICE), low) / self.scale
+        self.high = np.where(bend == 0, np.minimum(high, MAX_PRICE), high) / self.scale
+
+    def negative(self, scaled: FloatArray) -> tuple[float, FloatArray]:
+        """−dual and its gradient."""
+        duals = scaled * self.scale
+        eta = -self._support * duals
+        marginals, inner_cost, _ = self._tilted(duals)
+        m = self._tilt.shared_expectation(marginals.node)
+        value = float(self._tilt.weight @ marginals.log_z) + inner_cost
+        value += float(self._prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
+        gradient = self._support * (m[self._origin] - self._part.grad_conjugate(eta))
+        return value, gradient * self.scale
+
+    def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
+        """Everything there is to say about the projection at these duals."""
+        tilt, eta = self._tilt, -self._support * duals
+        marginals, inner_cost, shares = self._tilted(duals)
+        shared = tilt.shared_expectation(marginals.node)
+        prices, log_z = self._prices(duals), float(tilt.weight @ marginals.log_z)
+        gap = float(np.sum(self._part.fenchel_gap(shared[self._origin], eta)))
+        divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z
+        value = -log_z - inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
+        if tilt.instances is not None:
+            inner_eta = -tilt.instances.support * self._inner
+            gap += float(np.sum(tilt.instances.penalty.fenchel_gap(shares, inner_eta)))
+            divergence -= float(inner_eta @ shares)
+        m = np.concatenate([shared, shares])
+        return Projection(
+            prices=np.concatenate([prices, self._inner]),
+            duals=np.concatenate([duals, self._inner]),
+            marginals=marginals,
+            value=value,
+            divergence=divergence,
+            expectation=m,
+            violation=tilt.violation(m),
+            gap=gap,
+            n_eval=n_eval,
+            converged=converged,
+        )
+
+    def _prices(self, duals: FloatArray) -> FloatArray:
+        """The price of a row is the sum over its parts."""
+        n_rows = len(self._tilt.penalty)
+        return np.asarray(np.bincount(self._origin, weights=duals, minlength=n_rows), dtype=np.float64)
+
+    def _tilted(self, duals: FloatArray) -> tuple[Marginals, float, FloatArray]:
+        """q at these shared duals, Σ V* of the instance rows at their optimum, and their shares."""
+        tilt = self._tilt
+        if tilt.instances is None:
+            return tilt.at(self._base, self._prices(duals)), 0.0, np.empty(0)
+        potentials = self._base + tilt.features.score(self._prices(duals))
+        marginals, self._inner, shares = tilt.instances.solve(potentials, self._inner, tilt.workers)
+        cost = tilt.instances.penalty.conjugate(-tilt.instances.support * self._inner)
+        return marginals, float(np.sum(cost)), shares

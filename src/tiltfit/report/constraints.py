@@ -29,6 +29,7 @@ class Entry:
     ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
     ``groups`` is how many expectations it stands for (``per=``): then the shares are averages and price and violation
     the largest.
+    ``worst_group`` is the group or the number of the row that is missed most.
     ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
     fires) or ``rules`` (acts by forbidding labels).
     """
@@ -43,11 +44,22 @@ class Entry:
     price: float | None
     violation: float
     status: str
+    worst_group: object = None
 
     @property
     def title(self) -> str:
         part = f" [{self.component}]" if self.component is not None else ""
         return (self.name or self.sentence) + part
+
+    @property
+    def miss(self) -> str:
+        """By how much it is missed, and where most."""
+        where = "" if self.worst_group is None or self.groups < 2 else f" in {self._place}"
+        return _percent(self.violation) + where
+
+    @property
+    def _place(self) -> str:
+        return f"row {self.worst_group}" if isinstance(self.worst_group, int) else repr(self.worst_group)
 
     @property
     def verdict(self) -> str:
@@ -57,10 +69,10 @@ class Entry:
         if self.status == "rules":
             return "holds everywhere: it rules labels out"
         if self.status == "violated":
-            return f"cannot hold with the others: off by {_percent(self.violation)}"
+            return f"cannot hold with the others: off by {self.miss}"
         assert self.price is not None
         if self.status == "missed":
-            return f"pulls, but is off by {_percent(self.violation)}"
+            return f"pulls, but is off by {self.miss}"
         return "holds by itself" if abs(self.price) < _FELT else "holds"
 
 
@@ -130,7 +142,7 @@ class ConstraintReport:
         """Say which hard constraints do not hold."""
         unmet = sorted((e for e in self.entries if e.status == "violated"), key=lambda e: -e.violation)
         if unmet:
-            names = "; ".join(f"{e.title!r} is off by {_percent(e.violation)}" for e in unmet[:3])
+            names = "; ".join(f"{e.title!r} is off by {e.miss}" for e in unmet[:3])
             more = f"; and {len(unmet) - 3} more" if len(unmet) > 3 else ""
             warnings.warn(
                 f"Hard constraints do not hold, so some of them contradict each other on this data: {names}{more}. "
@@ -176,7 +188,7 @@ class _Rows:
             status = "rules" if number in g.ruled else "rests"
             ruled = g.ruled_support.get(number, 0.0)
             return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status)
-        support = g.tilt.support[rows]
+        support = g.support[rows]
         prices, violation = self._projection.prices[rows], self._projection.violation[rows]
         worst = float(np.max(violation))
         hard = constraint.is_hard
@@ -192,6 +204,7 @@ class _Rows:
             price=float(prices[np.argmax(np.abs(prices))]),
             violation=worst,
             status=status,
+            worst_group=g.group[rows[np.argmax(violation)]],
         )
 
 

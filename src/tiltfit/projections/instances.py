@@ -1,0 +1,77 @@
+"""Rows that speak of one position each: their prices are found position by position, inside the information projection.
+
+    min_q  Σ_j w_j D(q_j ‖ p_j) + U(m(q)) + Σ_r V_r(q_{i(r)}(E_r))
+
+For fixed shared prices the second sum falls apart into one tiny problem a position (``kernels.instances``), all
+solved in one parallel pass. What remains is a concave function of the shared prices alone, whose gradient at the
+inner optimum is the ordinary one (envelope theorem).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.penalties.penalty import Penalty
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+MAX_PRICE = 50.0
+"""Largest price of a hard constraint. Where hard constraints contradict each other the dual has no maximum; with this
+cap it has one, and q misses them by as little as possible in total (the cap is an L1 penalty of slope c·50). A
+constraint that can hold needs no such price: odds of e⁵⁰ are beyond any share that is not forbidden outright."""
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceRows:
+    """Row r speaks of ``position[r]`` and of the labels ``events[event[r]]`` (0/1); ``support[r]`` is that position's
+    weight. ``n`` is the number of positions.
+    """
+
+    n: int
+    position: IntArray
+    event: IntArray
+    events: FloatArray
+    penalty: Penalty
+    support: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.event)
+
+    def solve(
+        self, potentials: Potentials, start: FloatArray, workers: Workers
+    ) -> tuple[Marginals, FloatArray, FloatArray]:
+        """q at every position, the prices that give it, and the share of every row."""
+        from tiltfit.inference.kernels.instances import solve_positions
+
+        node = np.array(potentials.node, dtype=np.float64, order="C")
+        log_z, share, prices = np.empty(len(node)), np.empty(len(self)), start.copy()
+        indptr, order, kind, parameters = self._layout
+
+        def run(a: int, b: int) -> None:
+            solve_positions(
+                node, log_z, share, prices, indptr, order, self.event, self.events, kind, parameters, self.support,
+                MAX_PRICE, a, b,
+            )  # fmt: skip
+
+        workers.run(run, (indptr + np.arange(self.n + 1)) * self.events.shape[1])
+        return Marginals(log_z, node), prices, share
+
+    def shares(self, node: FloatArray) -> FloatArray:
+        """The share of every row's event under a distribution over labels at every position."""
+        return np.asarray(np.einsum("ry,ry->r", node[self.position], self.events[self.event]))
+
+    @cached_property
+    def _layout(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """As the kernel takes it: rows by position (``indptr``, ``order``), and their penalties as numbers."""
+        kind, parameters = self.penalty.instance_form()
+        counts = np.bincount(self.position, minlength=self.n)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.intp)
+        order = np.argsort(self.position, kind="stable").astype(np.intp)
+        return indptr, order, kind, np.ascontiguousarray(parameters)
