@@ -94,6 +94,19 @@ def test_a_foreign_vectorizer_is_named_and_matrices_still_work(tmp_path):
     np.testing.assert_allclose(again.predict_proba(vectorizer.transform(TEXTS)), clf.predict_proba(TEXTS))
 
 
+def test_a_base_is_named_and_must_be_set_again(tmp_path):
+    X, y = np.arange(12.0)[:, None], [0, 1] * 6
+    base = TiltClassifier().fit(X, y)
+    clf = TiltClassifier(base=base).fit(X, y)
+    with pytest.warns(NotSavedWarning, match="base"):
+        clf.save(tmp_path / "m.tilt")
+    again = load(tmp_path / "m.tilt")
+    with pytest.raises(UnsupportedError, match="base"):
+        again.predict(X)
+    again.base = base
+    assert np.array_equal(again.predict_proba(X), clf.predict_proba(X))
+
+
 def test_an_unfitted_model_is_not_written(tmp_path):
     with pytest.raises(ValueError, match="not fitted"):
         TiltClassifier(CONSTRAINTS).save(tmp_path / "m.tilt")

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, NotConvergedWarning, UnsupportedError
+from tiltfit.estimators.base import log_base, refuse_impossible_labels
 from tiltfit.estimators.encoders import (
     Matrix,
     TableEncoder,
@@ -26,14 +27,16 @@ from tiltfit.estimators.encoders import (
     matrix_inputs,
 )
 from tiltfit.estimators.options import Options
+from tiltfit.estimators.starts import as_seed, matched_weights
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.potentials import Marginals
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods import SOLVERS
-from tiltfit.methods.history import Callback
+from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.problem import Problem, base_potentials
+from tiltfit.methods.start import starting_point
 from tiltfit.models.maxent import MaxEnt
 from tiltfit.projections.grounding import Grounded, ground
 from tiltfit.projections.information import information_projection
@@ -75,12 +78,20 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fires, so that the pull grows with the data.
     penalize_intercept : bool
         Whether α also applies to the intercepts (as in the paper).
+    base : fitted classifier or array of probabilities (rows × sorted classes), optional
+        q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know.
+    init : {"zeros", "supervised", "constraints", "random"}, fitted estimator, or (coef, intercept), optional
+        Where to start (default zeros): the objective is not convex.
+    n_init : int
+        Number of starts, the first from ``init`` and the others random; the lowest objective wins.
+    warm_start : bool
+        Start from the last fit, features matched by name.
     max_iter, tol
         At most this many rounds; stop when the largest entry of the gradient is below ``tol`` per unit of sample
     weight. n_jobs : int, optional
         Threads; the result does not depend on it. −1: one a core.
-    random_state
-        Accepted for uniformity; training is deterministic.
+    random_state : int, Generator or RandomState, optional
+        For random starts; everything else is deterministic.
     callback : callable, optional
         Called with a ``Round`` after every round; a true answer stops the training.
 
@@ -121,6 +132,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         penalize_intercept: bool = True,
         base: Any = None,
         init: Any = None,
+        n_init: int = 1,
         warm_start: bool = False,
         max_iter: int = 500,
         tol: float = 1e-4,
@@ -142,6 +154,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.penalize_intercept = penalize_intercept
         self.base = base
         self.init = init
+        self.n_init = n_init
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
@@ -160,7 +173,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         constraints = constraints.with_classes(classes.tolist())
         weight = self._weights(sample_weight, matrix)
         workers = options.workers()
-        model = MaxEnt(AttributeFeatures(matrix, len(classes), workers))
+        q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
+        refuse_impossible_labels(q0, labels, classes)
+        model = MaxEnt(AttributeFeatures(matrix, len(classes), workers), q0)
         grounded = ground(constraints, inputs, classes.tolist(), labels, weight, options.strength, workers)
         if not np.any(labels >= 0) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no row has a label, and no constraint fires on this data.")
@@ -174,9 +189,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             touched=grounded.touched,
             forbidden=grounded.forbidden,
         )
-        solve = SOLVERS[options.solver]
-        start = np.zeros(model.n_weights)
-        fit = solve(problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback)
+        names = encoder.names if encoder is not None else self._names()
+        fit = self._solve(problem, options, self._given_start(classes, names, matrix.shape[1]))
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         W, b = model.features.unpack(fit.weights)
         self._encoder = encoder
@@ -191,6 +205,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.converged_ = fit.converged
         self.history_ = fit.history
         touched = model.take(grounded.touched).infer(fit.weights).node
+        self._model_names = names
         self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes.tolist(), inputs.unit)
         self._constraints = constraints
         self._prices = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
@@ -208,7 +223,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
         check_is_fitted(self)
-        return self._infer(self._read(X)[0]).node
+        return self._infer(X, self._read(X)[0]).node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
@@ -230,7 +245,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if prices not in ("solve", "fitted"):
             raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.")
         matrix, inputs = self._read(X)
-        marginals = self._infer(matrix)
+        marginals = self._infer(X, matrix)
         grounded = self._ground(inputs, self._weights(sample_weight, matrix))
         if grounded.tilt is None:
             return marginals.node
@@ -330,9 +345,32 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("sample_weight sums to zero: no row counts.")
         return weight
 
-    def _infer(self, matrix: Matrix) -> Marginals:
+    def _solve(self, problem: Problem, options: Options, given: FloatArray | None) -> Fit:
+        """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
+        rng = np.random.default_rng(as_seed(self.random_state))
+        kinds = [self.init if isinstance(self.init, str) else "zeros", *["random"] * (int(self.n_init) - 1)]
+        fits = []
+        for k, kind in enumerate(kinds):
+            start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
+            fits.append(
+                SOLVERS[options.solver](
+                    problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback
+                )
+            )
+        return min(fits, key=lambda fit: fit.objective)
+
+    def _given_start(self, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray | None:
+        """Weights to start from that ``init`` or the last fit holds, or None."""
+        if self.warm_start and hasattr(self, "coef_"):
+            return matched_weights(self, classes, names, d)
+        if self.init is None or isinstance(self.init, str):
+            return None
+        return matched_weights(self.init, classes, names, d)
+
+    def _infer(self, X: Any, matrix: Matrix) -> Marginals:
         features = AttributeFeatures(matrix, len(self.classes_), Options.of(self).workers())
-        return MaxEnt(features).infer(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
+        q0 = log_base(self.base, X, matrix.shape[0], self.classes_, fitting=False)
+        return MaxEnt(features, q0).infer(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
 
     def _fitted_prices(self, grounded: Grounded) -> FloatArray:
         """The fitted price of every row; 0 for a group that ``fit`` did not see."""

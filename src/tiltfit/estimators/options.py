@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.execution.workers import Workers
 from tiltfit.methods import SOLVERS
+from tiltfit.methods.start import STARTS
 from tiltfit.projections.grounding import Strength
 
 MODELS = ("maxent",)
@@ -35,16 +36,14 @@ class Options:
         _one_of("method", estimator.method, METHODS)
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, ("auto", *SOLVERS))
-        for name in ("base", "init"):
-            if getattr(estimator, name) is not None:
-                raise UnsupportedError(f"{name}= is not supported yet: leave it at None.")
-        if estimator.warm_start:
-            raise UnsupportedError("warm_start=True is not supported yet: leave it at False.")
+        if isinstance(estimator.init, str):
+            _one_of("init", estimator.init, STARTS)
         _positive("alpha", estimator.alpha, zero=True)
         _positive("beta", estimator.beta)
         _positive("gamma", estimator.gamma)
         _positive("tol", estimator.tol)
         _positive("max_iter", estimator.max_iter)
+        _positive("n_init", estimator.n_init)
         return Options(
             solver="joint" if estimator.solver == "auto" else estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 import tiltfit
 from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
+from tiltfit.estimators.base import LostBase
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.encoders import TableEncoder, TextEncoder
 from tiltfit.estimators.options import Options
@@ -42,6 +43,7 @@ _PARAMETERS = [
     "scale",
     "penalize_intercept",
     "warm_start",
+    "n_init",
     "max_iter",
     "tol",
     "n_jobs",
@@ -98,12 +100,12 @@ def _dump(estimator: TiltClassifier) -> tuple[Document, Arrays]:
         "prices": [[*key, price] for key, price in estimator._prices.items()],
         "objective": estimator.objective_,
         "converged": estimator.converged_,
+        "has_base": _has_base(estimator, lost),
         "encoder": _dump_encoder(estimator._encoder, arrays, lost),
     }
     if lost:
         warnings.warn(
-            f"Not saved: {'; '.join(lost)}. After loading, predict works on the same kind of matrix or text as far as "
-            "possible, and project refuses.",
+            f"Not saved: {'; '.join(lost)}. After loading, what needs it refuses by name; the rest works.",
             NotSavedWarning,
             stacklevel=4,
         )
@@ -116,6 +118,13 @@ def _dump_constraint(constraint: Constraint, lost: list[str]) -> Document | None
     except (UnsupportedError, TiltfitError):
         lost.append(f"the when(...) condition of {constraint.title!r}")
         return None
+
+
+def _has_base(estimator: TiltClassifier, lost: list[str]) -> bool:
+    if estimator.base is None:
+        return False
+    lost.append("the base distribution (set model.base again after loading)")
+    return True
 
 
 def _names_in(estimator: TiltClassifier) -> list[str] | None:
@@ -155,15 +164,18 @@ def _restore(document: Document, arrays: Arrays) -> TiltClassifier:
     Options.of(estimator)  # refuses parameters that no fit could have had
     estimator.vectorizer = document["vectorizer"] or "auto"
     estimator.feature_names = document["feature_names"]
+    estimator.base = LostBase() if document["has_base"] else None
     estimator.classes_ = classes
     estimator.coef_, estimator.intercept_ = _weights(arrays, len(classes))
     estimator._encoder = _restore_encoder(document["encoder"], arrays)
     estimator.n_features_in_ = estimator.coef_.shape[1]
+    estimator._model_names = document["feature_names"]
     names = estimator._encoder.names if estimator._encoder is not None else document["feature_names_in"]
     if names:
         if len(names) != estimator.n_features_in_:
             raise ModelFileError(f"{len(names)} feature names for {estimator.n_features_in_} features.")
         estimator.feature_names_in_ = np.array(names, dtype=object)
+        estimator._model_names = list(names)
     estimator._constraints = ConstraintSet(tuple(kept), tuple(document["classes"]))
     estimator._lost_constraints = tuple(lost)
     estimator._prices = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}

@@ -100,17 +100,20 @@ class Problem:
     def active(self) -> Problem:
         """The same objective without the positions where q = p whatever λ: they add exactly zero to O and ∇O."""
         keep = np.union1d(self.labelled, self.touched)
-        if len(keep) == len(self.labels):
-            return self
+        return self if len(keep) == len(self.labels) else self.take(keep)
+
+    def take(self, keep: IntArray) -> Problem:
+        """The problem on some positions: all touched ones, or none of them (then without constraints)."""
+        constrained = bool(np.isin(self.touched, keep).all()) and self.tilt is not None
         return Problem(
             model=self.model.take(keep),
             labels=self.labels[keep],
             weight=self.weight[keep],
             alpha=self.alpha,
             gamma=self.gamma,
-            tilt=self.tilt,
-            touched=np.searchsorted(keep, self.touched),
-            forbidden=self.forbidden,
+            tilt=self.tilt if constrained else None,
+            touched=np.searchsorted(keep, self.touched) if constrained else np.empty(0, dtype=np.intp),
+            forbidden=self.forbidden if constrained else None,
         )
 
     def _loss(self, p: Marginals) -> float:

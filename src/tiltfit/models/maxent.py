@@ -1,4 +1,7 @@
-"""Maximum entropy (multinomial logistic regression): p_λ(y|x) = exp(λ·f(x, y)) / Z_λ(x)."""
+"""Maximum entropy (multinomial logistic regression): p_λ(y|x) = q₀(y|x)·exp(λ·f(x, y)) / Z_λ(x).
+
+q₀ is the base distribution of Eq. 2–3, uniform if absent.
+"""
 
 from __future__ import annotations
 
@@ -17,17 +20,19 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class MaxEnt:
-    """p_λ on the positions that ``features`` describes."""
+    """p_λ on the positions that ``features`` describes. ``base``: log q₀, positions × labels."""
 
     features: AttributeFeatures
+    base: FloatArray | None = None
 
     @property
     def n_weights(self) -> int:
         return self.features.n_weights
 
     def potentials(self, weights: FloatArray) -> Potentials:
-        """λ·f(x, y)."""
-        return self.features.score(weights)
+        """log q₀(y|x) + λ·f(x, y)."""
+        scores = self.features.score(weights)
+        return scores if self.base is None else scores + Potentials(self.base)
 
     def infer(self, weights: FloatArray) -> Marginals:
         """log Z_λ(x) and p_λ(y|x)."""
@@ -42,4 +47,4 @@ class MaxEnt:
 
     def take(self, rows: npt.NDArray[np.intp]) -> MaxEnt:
         """The same model on these positions only."""
-        return MaxEnt(self.features.take(rows))
+        return MaxEnt(self.features.take(rows), None if self.base is None else self.base[rows])

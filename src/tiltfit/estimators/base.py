@@ -1,0 +1,68 @@
+"""The base distribution q₀ of Eq. 2–3 from what users pass: a fitted classifier, or probabilities of the training
+rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.language.values import label, match
+
+FloatArray = npt.NDArray[np.float64]
+
+
+class LostBase:
+    """Stands for the base distribution of a model that was loaded from a file, which cannot hold it."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        raise UnsupportedError(
+            "This model was loaded from a file, which cannot hold its base distribution. Set it again before "
+            "predicting: model.base = fitted_classifier."
+        )
+
+
+def log_base(base: Any, X: Any, n: int, classes: npt.NDArray[Any], *, fitting: bool) -> FloatArray | None:
+    """log q₀ for every row and class, or None for the uniform distribution."""
+    if base is None:
+        return None
+    if hasattr(base, "predict_proba"):
+        shares = _aligned(base, np.asarray(base.predict_proba(X), dtype=np.float64), classes)
+    elif fitting:
+        shares = np.asarray(base, dtype=np.float64)
+    else:
+        raise UnsupportedError(
+            "base= was given as probabilities of the training rows, which say nothing of other rows. Give a fitted "
+            "classifier as base= to predict."
+        )
+    if shares.shape != (n, len(classes)):
+        raise DataError(f"base= has the shape {shares.shape}, but there are {n} rows and {len(classes)} classes.")
+    bad = np.flatnonzero(~(np.isfinite(shares).all(axis=1) & (shares >= 0).all(axis=1) & (shares.sum(axis=1) > 0)))
+    if len(bad):
+        raise DataError(f"base= is not a distribution in row {bad[0]}: {shares[bad[0]].tolist()}.")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(shares / shares.sum(axis=1, keepdims=True)))
+
+
+def refuse_impossible_labels(base: FloatArray | None, labels: npt.NDArray[np.intp], classes: npt.NDArray[Any]) -> None:
+    """A label that q₀ gives probability 0 can never be fitted: name the row."""
+    if base is None:
+        return
+    known = np.flatnonzero(labels >= 0)
+    zero = known[np.isneginf(base[known, labels[known]])]
+    if len(zero):
+        raise DataError(
+            f"base= gives probability 0 to the label {classes.tolist()[labels[zero[0]]]!r} of row {zero[0]}. "
+            "Mix base= with a little of the uniform distribution, or correct the label."
+        )
+
+
+def _aligned(base: Any, shares: FloatArray, classes: npt.NDArray[Any]) -> FloatArray:
+    """Columns in the order of ``classes``."""
+    columns = [match(label(c), list(base.classes_)) for c in classes]
+    missing = [c for c, k in zip(classes.tolist(), columns, strict=True) if k is None]
+    if missing:
+        raise DataError(f"base= knows nothing of the classes {missing}: fit it with all of {classes.tolist()}.")
+    return shares[:, np.array(columns, dtype=np.intp)]

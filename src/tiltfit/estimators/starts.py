@@ -1,0 +1,58 @@
+"""Weights to start from, taken from an earlier fit or given outright."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def matched_weights(source: Any, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray:
+    """Flat weights from a fitted estimator or a pair (coef, intercept); features are matched by name where both have
+    names.
+
+    A feature that the source does not know starts at 0.
+    """
+    if isinstance(source, tuple):
+        coef, intercept = (np.asarray(part, dtype=np.float64) for part in source)
+        theirs = None
+    elif hasattr(source, "coef_") and hasattr(source, "classes_"):
+        if list(source.classes_) != list(classes):
+            raise DataError(f"The start has the classes {list(source.classes_)}, but this fit has {list(classes)}.")
+        coef, intercept = np.asarray(source.coef_), np.asarray(source.intercept_)
+        theirs = getattr(source, "_model_names", None)
+        if theirs is None and hasattr(source, "feature_names_in_"):
+            theirs = [str(name) for name in source.feature_names_in_]
+    else:
+        raise DataError(
+            f"init={source!r} is not a start: use 'zeros', 'supervised', 'constraints', 'random', a fitted estimator "
+            "or a pair (coef, intercept)."
+        )
+    if len(coef) == 1 and len(classes) == 2:  # scikit-learn keeps one row for two classes: the log-odds of the second
+        coef, intercept = np.vstack([-coef / 2, coef / 2]), np.concatenate([-intercept / 2, intercept / 2])
+    if theirs is not None and names is not None:
+        place = {name: j for j, name in enumerate(theirs)}
+        known = [(k, place[name]) for k, name in enumerate(names) if name in place]
+        aligned = np.zeros((len(classes), d))
+        if known and coef.shape[1] == len(theirs):
+            ours, from_theirs = np.array(known).T
+            aligned[:, ours] = coef[:, from_theirs]
+        coef = aligned
+    if coef.shape != (len(classes), d) or intercept.shape != (len(classes),):
+        raise DataError(
+            f"The start has weights of shape {coef.shape} and {intercept.shape}, but this fit needs "
+            f"{(len(classes), d)} and {(len(classes),)}."
+        )
+    return np.concatenate([coef.T, intercept[None, :]]).ravel()
+
+
+def as_seed(random_state: Any) -> Any:
+    """What ``numpy.random.default_rng`` takes, from scikit-learn's kinds of random state; touches no global state."""
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return random_state
