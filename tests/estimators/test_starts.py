@@ -66,8 +66,9 @@ def test_scikit_learn_models_can_be_starts():
     X = rng.normal(size=(60, 3))
     y = (X[:, 0] > 0).astype(int)
     theirs = LogisticRegression().fit(X, y)
-    ours = TiltClassifier(init=theirs, penalize_intercept=False, tol=1e-8).fit(X, y)
-    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=0.05)
+    # Two opposite vectors share what scikit-learn puts into one, so the same ridge is twice its alpha.
+    ours = TiltClassifier(init=theirs, alpha=2.0, penalize_intercept=False, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
 
 
 def test_base_model_is_kept_where_nothing_else_is_known():

