@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -162,10 +163,21 @@ class _Group(Condition):
     def clause(self, unit: Unit, negated: bool = False) -> str:
         clauses = [part.clause(unit, negated) for part in self.members]
         inside = [_conjunction(part, negated) for part in self.members]
-        if not any(inside) and all(c.startswith("with ") for c in clauses):
-            clauses = [clauses[0], *(c.removeprefix("with ") for c in clauses[1:])]
+        if not any(inside):
+            clauses = _without_repeats(clauses)
         own = self.dual if negated else self.conjunction
         return join([f"({c})" if i not in (None, own) else c for c, i in zip(clauses, inside, strict=True)], own)
+
+
+def _without_repeats(clauses: list[str]) -> list[str]:
+    """'with the word "a", "b" or the phrase "c d"': what the clause before has said need not be said again."""
+    shorter = clauses[:1]
+    for before, clause in itertools.pairwise(clauses):
+        plain_words = all(c.startswith('with the word "') and c.endswith('"') for c in (before, clause))
+        both_with = before.startswith("with ") and clause.startswith("with ")
+        opening = "with the word " if plain_words else "with " if both_with else ""
+        shorter.append(clause.removeprefix(opening))
+    return shorter
 
 
 @dataclass(frozen=True, eq=False, repr=False)
