@@ -24,7 +24,7 @@ def random_sparse(rng, n, d, density=0.4, index_dtype=np.int32):
     seed=st.integers(0, 1000),
     n=st.integers(1, 8),
     d=st.integers(1, 12),
-    n_labels=st.integers(2, 6),
+    n_labels=st.integers(1, 70),  # labels go through the kernel in tiles of up to 32 columns
     dense=st.booleans(),
     index_dtype=st.sampled_from([np.int32, np.int64]),
 )
@@ -55,10 +55,35 @@ def test_constraint_features_are_adjoint_and_agree_with_loops(seed, n, rows, n_l
     assert np.sum(slow * node) == pytest.approx(prices @ features.expect(node))
 
 
-def test_same_bits_at_any_number_of_threads():
+@pytest.mark.parametrize("n_labels", [1, 3, 4, 10, 37])
+def test_same_bits_at_any_number_of_threads(n_labels):
     rng = np.random.default_rng(0)
     X = random_sparse(rng, 3000, 200, density=0.1)
-    one, three = AttributeFeatures(X, 4, Workers(1)), AttributeFeatures(X, 4, Workers(3))
-    weights, node = rng.normal(size=one.n_weights), rng.normal(size=(3000, 4))
+    one, three = AttributeFeatures(X, n_labels, Workers(1)), AttributeFeatures(X, n_labels, Workers(3))
+    weights, node = rng.normal(size=one.n_weights), rng.normal(size=(3000, n_labels))
     assert np.array_equal(one.score(weights).node, three.score(weights).node)
     assert np.array_equal(one.expect(node), three.expect(node))
+
+
+@pytest.mark.parametrize("n_labels", [*range(1, 70), 105])
+def test_the_product_writes_every_column_whatever_was_there(n_labels):
+    from tiltfit.inference.kernels.sparse import add_product
+
+    rng = np.random.default_rng(n_labels)
+    X = random_sparse(rng, 6, 9)
+    X = sparse.csr_array(sparse.vstack([X, sparse.csr_array((1, 9))]))  # the last row is empty
+    dense, base, out = rng.normal(size=(9, n_labels)), rng.normal(size=n_labels), np.full((9, n_labels), np.nan)
+    add_product(X.indptr, X.indices, X.data, dense, base, out, 1, 7)
+    np.testing.assert_allclose(out[1:7], (X @ dense + base)[1:], atol=1e-12)
+    assert np.isnan(out[[0, 7, 8]]).all()  # nothing outside its range
+
+
+def test_strided_arrays_inside_a_sparse_matrix():
+    rng = np.random.default_rng(0)
+    X = random_sparse(rng, 6, 9)
+    strided = X.copy()
+    strided.data, strided.indices = np.repeat(X.data, 2)[::2], np.repeat(X.indices, 2)[::2]
+    weights = rng.normal(size=30)
+    assert np.array_equal(
+        AttributeFeatures(strided, 3).score(weights).node, AttributeFeatures(X, 3).score(weights).node
+    )

@@ -61,7 +61,7 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
 
         # Promoted to registers: their address is never taken.
         sums = [
-            cgutils.alloca_once_value(builder, builder.load(place, align=8))
+            cgutils.alloca_once_value(builder, builder.load(place, align=8))  # type: ignore[no-untyped-call]
             for place in vectors(_beyond(builder, base.data, first))
         ]
         with cgutils.for_range_slice(builder, start, end, _INT64(1), intp=_INT64) as (j, _):
