@@ -21,7 +21,6 @@ clf = TiltClassifier(
         expect("billing", "returns", given=word("refund")).at_least(0.6),
         expect("security").between(0.03, 0.06),
     ],
-    solver="joint",
 )
 clf.fit(train.texts)  # no labels
 

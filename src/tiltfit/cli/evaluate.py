@@ -17,6 +17,7 @@ from tiltfit.cli.options import (
     LabelOption,
     ModelArgument,
     TextOption,
+    columns_of,
     read_data,
 )
 from tiltfit.cli.output import class_name
@@ -49,7 +50,14 @@ def evaluate(
         from tiltfit import load
 
         classifier = load(model)
-        rows = read_data(data, format=format, text=text, label=label, columns=column, delimiter=delimiter)
+        rows = read_data(
+            data,
+            format=format,
+            text=text,
+            label=label,
+            columns=column or columns_of(classifier, text),
+            delimiter=delimiter,
+        )
         truth = _truth(rows, list(classifier.classes_), label)
         scores = _scores(classifier.predict_proba(rows.X), truth, [class_name(c) for c in classifier.classes_])
         terminal.document({"model": str(model), "data": list(rows.sources), **scores.document()})

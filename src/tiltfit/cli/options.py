@@ -12,6 +12,7 @@ from tiltfit.errors import FileError
 
 if TYPE_CHECKING:
     from tiltfit.data.readers import Dataset
+    from tiltfit.estimators.classifier import TiltClassifier
 
 DATA = "Data"
 DATA_HELP = "JSONL, CSV or TSV files or text folders (FOLDER/LABEL/*.txt), plain or gzipped; - is standard input."
@@ -64,6 +65,11 @@ def read_data(
 
     tab = "\t" if delimiter in ("\\t", "tab") else delimiter  # a tab is hard to type in a shell
     return read(list(sources), format=format, text=text, label=label, columns=columns or (), delimiter=tab)
+
+
+def columns_of(model: TiltClassifier, text: str) -> list[str]:
+    """The columns that a model was fitted on besides the text, so that they need not be named again."""
+    return [name for name in getattr(model, "columns_in_", ()) if name != text]
 
 
 def check_output(path: Path, inputs: Sequence[str | Path | None]) -> None:

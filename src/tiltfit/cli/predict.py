@@ -18,6 +18,7 @@ from tiltfit.cli.options import (
     QuietOption,
     TextOption,
     check_output,
+    columns_of,
     read_data,
 )
 from tiltfit.cli.output import Predictions, class_name, write_predictions
@@ -55,7 +56,14 @@ def predict(
         from tiltfit import load
 
         classifier = load(model)
-        rows = read_data(data, format=format, text=text, label=None, columns=column, delimiter=delimiter)
+        rows = read_data(
+            data,
+            format=format,
+            text=text,
+            label=None,
+            columns=column or columns_of(classifier, text),
+            delimiter=delimiter,
+        )
         predictions = _predict(classifier, rows, proba=proba, project=project)
         _deliver(terminal, predictions, output)
 

@@ -260,8 +260,9 @@ class TableInputs(Inputs):
             self.column(column)
             return column
         texts = self.text_columns
-        if len(texts) == 1:
-            return texts[0]
+        if len(texts) == 1 or "text" in texts:
+            return texts[0] if len(texts) == 1 else "text"
+        # No other name tells which of several is *the* text.
         which = ", ".join(repr(t) for t in texts) or "none"
         raise ConstraintError(
             f"X is a table with {len(texts)} text columns ({which}), so a word or pattern must say which: "

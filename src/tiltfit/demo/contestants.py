@@ -23,8 +23,6 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.expect import expect
 from tiltfit.methods.majority_vote import majority_vote
 
-SOLVER = "joint"  # reaches a better point than alternating here, and sooner
-
 
 @dataclass(frozen=True)
 class Contestant:
@@ -69,7 +67,7 @@ def compete(contestant: Contestant, train: Tickets, test: Tickets, constraints: 
 def compile_kernels() -> None:
     """Fit something tiny, so that no contestant is charged with the compilation of a first run."""
     said = [expect("a", given=word("x")).about(0.9), expect("b").at_least(0.4)]
-    TiltClassifier(said, classes=["a", "b"], solver=SOLVER).fit(["x", "y", "x z"]).predict(["x"])
+    TiltClassifier(said, classes=["a", "b"]).fit(["x", "y", "x z"]).predict(["x"])
 
 
 class Mentioned(BaseEstimator):  # type: ignore[misc]
@@ -116,7 +114,7 @@ class VotedRegression:
 
 
 def _tilt(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
-    return TiltClassifier(constraints, solver=SOLVER).fit(train.texts)
+    return TiltClassifier(constraints).fit(train.texts)
 
 
 def _vote(train: Tickets, constraints: ConstraintSet) -> VotedRegression:
@@ -124,7 +122,7 @@ def _vote(train: Tickets, constraints: ConstraintSet) -> VotedRegression:
 
 
 def _tilt_mentioned(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
-    return TiltClassifier(constraints, solver=SOLVER, vectorizer=Mentioned(constraints)).fit(train.texts)
+    return TiltClassifier(constraints, vectorizer=Mentioned(constraints)).fit(train.texts)
 
 
 def _supervised(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:

@@ -126,7 +126,7 @@ def next_steps() -> list[tuple[str, str]]:
     """Commands that continue where the demo ends, spelt so that they run in this shell: (what it does, command)."""
     python, script = _spelling(Path(sys.executable)), Path(sys.executable).with_name("tiltfit")
     tiltfit = _spelling(script) if script.exists() else f"{python} -m tiltfit"
-    learn = f"{tiltfit} train tickets/train.jsonl -c tickets/tickets.toml --ignore-labels --solver joint"
+    learn = f"{tiltfit} train tickets/train.jsonl -c tickets/tickets.toml --ignore-labels"
     return [
         ("write the tickets and the constraints to files", f"{python} -m tiltfit.demo.tickets tickets"),
         (

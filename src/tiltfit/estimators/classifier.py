@@ -98,6 +98,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_
+    columns_in_ : list of str
+        The columns of the table, if X was a table with texts.
     objective_ : float
         Eq. 6 at the end.
     converged_ : bool
@@ -194,6 +196,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         W, b = model.features.unpack(fit.weights)
         self._encoder = encoder
+        if isinstance(encoder, TableEncoder):
+            self.columns_in_ = encoder.columns
         if encoder is not None:
             self.n_features_in_ = matrix.shape[1]
             self.feature_names_in_ = np.array(encoder.names, dtype=object)

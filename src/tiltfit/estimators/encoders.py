@@ -135,6 +135,11 @@ class TableEncoder:
         return encoder, encoder._encode(inputs)
 
     @property
+    def columns(self) -> list[str]:
+        """The columns of the table that the model looks at."""
+        return [*self.numeric, *self.bags]
+
+    @property
     def names(self) -> list[str]:
         return [*self.numeric, *(f"{name}:{word}" for name, bag in self.bags.items() for word in bag.words)]
 
@@ -145,7 +150,7 @@ class TableEncoder:
         table = as_table(X)
         if table is None:
             raise DataError("This model was fitted on a table: pass a data frame with the same columns.")
-        missing = [name for name in (*self.numeric, *self.bags) if name not in table]
+        missing = [name for name in self.columns if name not in table]
         if missing:
             raise DataError(f"X lacks the columns {missing} that the model was fitted on.")
         return TableInputs(table)

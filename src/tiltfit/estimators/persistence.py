@@ -168,6 +168,8 @@ def _restore(document: Document, arrays: Arrays) -> TiltClassifier:
     estimator.classes_ = classes
     estimator.coef_, estimator.intercept_ = _weights(arrays, len(classes))
     estimator._encoder = _restore_encoder(document["encoder"], arrays)
+    if isinstance(estimator._encoder, TableEncoder):
+        estimator.columns_in_ = estimator._encoder.columns
     estimator.n_features_in_ = estimator.coef_.shape[1]
     estimator._model_names = document["feature_names"]
     names = estimator._encoder.names if estimator._encoder is not None else document["feature_names_in"]
