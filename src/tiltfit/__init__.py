@@ -1,10 +1,10 @@
 """Learn classifiers from unlabelled data plus stated expectations.
 
 >>> from tiltfit import TiltClassifier, expect, word
->>> texts = ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher threw"]
+>>> texts = ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]
 >>> clf = TiltClassifier([expect("hockey", given=word("puck")).about(0.9),
 ...                       expect("baseball", given=word("bat")).about(0.9)])
->>> clf.fit(texts).predict(["the goalie fell", "the pitcher fell"]).tolist()
+>>> clf.fit(texts).predict(["our goalie", "their pitcher"]).tolist()
 ['hockey', 'baseball']
 """
 

@@ -39,9 +39,10 @@ def alternate(
     converged = False
     now = problem.evaluate(weights, duals, inner_tol)
     for number in range(1, max_iter + 1):
-        fitted = _moment_step(problem, now, weights, limit)
+        target = problem.target(now.q)
+        fitted = _moment_step(problem, now, target, weights, limit)
         # With q fixed, O and the objective of Eq. 9 differ by a constant, so O falls by as much as Eq. 9 does.
-        after = now.value + fitted.value - now.moment_value(weights, problem.alpha)
+        after = now.value + fitted.value - now.moment_value(weights, target, problem.alpha)
         weights = fitted.x
         duals = now.projection.duals if now.projection is not None else None
         history.append(_round(number, max_iter, now, after, fitted))
@@ -59,10 +60,10 @@ def alternate(
     return Fit(weights, now.projection, now.value, tuple(history), converged, message)
 
 
-def _moment_step(problem: Problem, now: Evaluation, weights: FloatArray, limit: float) -> Minimum:
+def _moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, limit: float) -> Minimum:
     return moment_projection(
         partial(problem.model.moments, weight=problem.omega),
-        now.target,
+        target,
         problem.alpha,
         weights,
         gradient_tol=max(0.1 * limit, _CUT * now.steepest if now.projection is not None else 0.0),

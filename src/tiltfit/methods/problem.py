@@ -25,11 +25,11 @@ IntArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """O(λ), its gradient, the projection that attains it, and T = Σ ω E_q[f], the target of the M-projection."""
+    """O(λ), its gradient, the q that attains it (positions × labels, clamped to known labels), and Σ ω log Z."""
 
     value: float
     gradient: FloatArray
-    target: FloatArray
+    q: FloatArray
     projection: Projection | None
     log_z: float
 
@@ -37,9 +37,9 @@ class Evaluation:
     def steepest(self) -> float:
         return float(np.max(np.abs(self.gradient), initial=0.0))
 
-    def moment_value(self, weights: FloatArray, alpha: FloatArray) -> float:
+    def moment_value(self, weights: FloatArray, target: FloatArray, alpha: FloatArray) -> float:
         """Σ ω log Z − λ·T + ½‖λ‖²_α at this λ: the M-projection's objective where it starts."""
-        return self.log_z - float(weights @ self.target) + 0.5 * float(weights @ (alpha * weights))
+        return self.log_z - float(weights @ target) + 0.5 * float(weights @ (alpha * weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,13 +89,20 @@ class Problem:
             q[self.touched] = projection.marginals.node
         q[self.labelled] = 0.0
         q[self.labelled, self.labels[self.labelled]] = 1.0
-        target = self.model.features.expect(self.omega[:, None] * q)
+        loss = self._loss(p)
+        p.node[:] -= q  # no longer needed: the residual takes its place
+        p.node[:] *= self.omega[:, None]
+        gradient = self.model.features.expect(p.node)
         pull = self.alpha * weights
-        gradient = self.model.features.expect(self.omega[:, None] * (p.node - q)) + pull
-        value = self._loss(p) + 0.5 * float(weights @ pull)
+        gradient += pull
+        value = loss + 0.5 * float(weights @ pull)
         if projection is not None:
             value += self.gamma * projection.value
-        return Evaluation(value, gradient, target, projection, float(self.omega @ p.log_z))
+        return Evaluation(value, gradient, q, projection, float(self.omega @ p.log_z))
+
+    def target(self, q: FloatArray) -> FloatArray:
+        """T = Σ ω E_q[f], what an M-projection matches."""
+        return self.model.features.expect(self.omega[:, None] * q)
 
     def active(self) -> Problem:
         """The same objective without the positions where q = p whatever λ: they add exactly zero to O and ∇O."""

@@ -39,4 +39,4 @@ def starting_point(kind: str, problem: Problem, rng: np.random.Generator, tol: f
     now = problem.evaluate(zeros, None, 1e-6)
     moments = partial(problem.model.moments, weight=problem.omega)
     limit = problem.gradient_tol(tol)
-    return moment_projection(moments, now.target, problem.alpha, zeros, gradient_tol=limit, max_iter=200).x
+    return moment_projection(moments, problem.target(now.q), problem.alpha, zeros, gradient_tol=limit, max_iter=200).x
