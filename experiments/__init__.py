@@ -1,0 +1,1 @@
+"""Experiments whose tables are committed. Run with ``python -m experiments.<name>``."""

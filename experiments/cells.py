@@ -1,0 +1,162 @@
+"""One cell of a table: a setting, learned on one split, judged by macro-F1. Finished cells are kept in a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import f1_score
+
+from experiments.development import Split, development_split, features
+from tiltfit import TiltClassifier
+from tiltfit.data.inputs import TextInputs
+from tiltfit.methods.majority_vote import majority_vote
+
+# Alternation can need hundreds of rounds (EM's rate); where it does, its answer after these is what a user would see.
+ROUNDS = {"joint": 500, "alternating": 60}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is varied. ``length`` is None where documents keep the length their weighting gives them."""
+
+    scale: str = "unit"
+    beta: float = 0.01
+    alpha: float = 1.0
+    weighting: str = "tfidf"
+    length: float | None = 10.0
+    solver: str = "joint"
+
+    def __str__(self) -> str:
+        return f"{self.scale} β={self.beta:g}, α={self.alpha:g}, {self.vectorizer}, {self.solver}"
+
+    @property
+    def vectorizer(self) -> str:
+        name = {"log": "log counts"}.get(self.weighting, self.weighting)
+        return name if self.length is None else f"{name} to length {self.length:g}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Where a setting (or a reference method) is tried."""
+
+    collection: str
+    seed: int
+    method: Setting | str
+    size: str = "all"
+
+    @property
+    def key(self) -> str:
+        return f"{self.collection} | {self.seed} | {self.size} | {self.method}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """``constraints``: how many act; ``seconds``: processor time of ``fit``."""
+
+    macro_f1: float
+    documents: int
+    constraints: int
+    seconds: float
+    rounds: int
+    converged: bool
+
+
+class Store:
+    """Scores by cell key, written after every cell, so that a run can be interrupted. The folder ignores itself."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._scores: dict[str, Score] = {}
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+            if path.is_file():
+                kept = json.loads(path.read_text(encoding="utf-8"))
+                self._scores = {key: Score(**fields) for key, fields in kept.items()}
+
+    def __getitem__(self, cell: Cell) -> Score:
+        return self._scores[cell.key]
+
+    def __contains__(self, cell: Cell) -> bool:
+        return cell.key in self._scores
+
+    def complete(self, cells: list[Cell], tell: Callable[[str], None]) -> None:
+        """Measure the cells that are not there yet, split by split."""
+        missing = sorted({c for c in cells if c not in self}, key=lambda c: (c.collection, c.seed, c.size))
+        for number, cell in enumerate(missing, start=1):
+            score = measure(cell)
+            self._scores[cell.key] = score
+            self._write()
+            mark = "" if score.converged else ", not converged"
+            tell(f"{number}/{len(missing)} {cell.key}: {score.macro_f1:.3f} ({score.seconds:.1f} s{mark})")
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        beside = self._path.with_suffix(".new")
+        beside.write_text(json.dumps({k: asdict(s) for k, s in self._scores.items()}, indent=1), encoding="utf-8")
+        os.replace(beside, self._path)
+
+
+def measure(cell: Cell) -> Score:
+    """Learn without a label (except ``supervised``), judge on the other side of the development split."""
+    split = development_split(cell.collection, cell.seed, cell.size)
+    if isinstance(cell.method, Setting):
+        return _constrained(split, cell.method)
+    return REFERENCES[cell.method](split)
+
+
+def _constrained(split: Split, setting: Setting) -> Score:
+    data = features(split, setting.weighting, setting.length)
+    constraints = data.constraints(split.constraints)
+    classifier = TiltClassifier(
+        constraints,
+        classes=split.classes,
+        feature_names=data.words,
+        solver=setting.solver,
+        scale=setting.scale,
+        alpha=setting.alpha,
+        beta=setting.beta,
+        max_iter=ROUNDS[setting.solver],
+        n_jobs=1,
+    )
+    return _judge(classifier, split, data.train, None, data.judged, len(constraints))
+
+
+def _voted(split: Split) -> Score:
+    """Logistic regression (the supervised classifier) on the texts that a majority vote labels."""
+    data = features(split, "tfidf", None)
+    votes = majority_vote(split.constraints, TextInputs(split.texts), split.classes)
+    labels = np.array(split.classes)[votes.winner[votes.decided]]
+    classifier = TiltClassifier(classes=split.classes, n_jobs=1)
+    return _judge(classifier, split, data.train[votes.decided], labels, data.judged, len(split.constraints))
+
+
+def _supervised(split: Split) -> Score:
+    data = features(split, "tfidf", None)
+    return _judge(
+        TiltClassifier(classes=split.classes, n_jobs=1), split, data.train, split.labels, data.judged, constraints=0
+    )
+
+
+REFERENCES: dict[str, Callable[[Split], Score]] = {
+    "majority vote, then regression": _voted,
+    "all labels": _supervised,
+}
+
+
+def _judge(classifier: TiltClassifier, split: Split, X: object, y: object, judged: object, constraints: int) -> Score:
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # constraints not met, rounds used up: part of what is measured
+        classifier.fit(X, y)
+    seconds = time.process_time() - started
+    f1 = f1_score(split.judged_labels, classifier.predict(judged), average="macro")
+    return Score(float(f1), len(split.texts), constraints, seconds, classifier.n_iter_, bool(classifier.converged_))

@@ -1,0 +1,133 @@
+"""Development splits of the collections: for choosing parameters, so the test parts stay unseen.
+
+A benchmark tests on ``load_task(name).test``. Here only ``load_task(name).train`` is read; the seed re-splits *that*
+part (70 : 30). ``load_task(name, seed=s, development=True)`` would do the same for s = 0, but where a collection has no
+split of its own, another seed draws another test part, and what seed 0 tests on would be trained on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from benchmarks.labelled_words import DEFAULT_WORDS, WORDS_A_LABEL, load_task, oracle_constraints
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+
+from tiltfit import Constraint, expect, feature
+from tiltfit.features.text import LENGTH, fit_bag_of_words
+from tiltfit.language.texts import Word
+
+Labels = npt.NDArray[np.str_]
+TARGET = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Texts to learn from and texts to judge by; the constraints come from the former."""
+
+    name: str
+    classes: tuple[str, ...]
+    texts: tuple[str, ...]
+    labels: Labels
+    judged_texts: tuple[str, ...]
+    judged_labels: Labels
+    constraints: tuple[Constraint, ...]
+
+    def resize(self, size: str, seed: int) -> Split:
+        """Learn from ``all`` texts, from a number of them at random (smaller ones are part of larger ones), or from
+        ``all + judged``: also from the texts (never the labels) of the judged side.
+
+        The constraints stay: what people know does not depend on how many documents they have collected.
+        """
+        if size == "all":
+            return self
+        if size == "all + judged":
+            texts, labels = self.texts + self.judged_texts, np.append(self.labels, np.full(len(self.judged_texts), ""))
+        else:
+            rows = np.random.default_rng(seed).permutation(len(self.texts))[: int(size)]
+            texts, labels = tuple(self.texts[i] for i in rows), self.labels[rows]
+        return Split(self.name, self.classes, texts, labels, self.judged_texts, self.judged_labels, self.constraints)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Both sides of a split as matrices over the same words."""
+
+    words: tuple[str, ...]
+    train: sparse.csr_array
+    judged: sparse.csr_array
+
+    def constraints(self, stated: tuple[Constraint, ...]) -> list[Constraint]:
+        """The same constraints, on columns instead of on words; a word that no text has cannot fire and is left out."""
+        known = set(self.words)
+        said = [(c, c.given.text) for c in stated if isinstance(c.given, Word)]
+        return [expect(*c.event.names, given=feature(w)).about(TARGET) for c, w in said if w in known]
+
+
+@lru_cache(maxsize=1)
+def development_part(name: str) -> tuple[list[str], Labels]:
+    """The benchmark's training part; its test part goes no further than this function."""
+    task = load_task(name)
+    return task.train, task.train_labels
+
+
+@lru_cache(maxsize=1)
+def development_split(name: str, seed: int, size: str = "all") -> Split:
+    """Split the training part again, and state labelled words from the larger side; then ``Split.resize``."""
+    return _whole_split(name, seed).resize(size, seed)
+
+
+@lru_cache(maxsize=1)
+def _whole_split(name: str, seed: int) -> Split:
+    texts, labels = development_part(name)
+    learn, judge = train_test_split(np.arange(len(texts)), test_size=0.3, random_state=seed, stratify=labels)
+    train = [texts[i] for i in learn]
+    constraints = oracle_constraints(train, labels[learn], WORDS_A_LABEL.get(name, DEFAULT_WORDS), TARGET)
+    return Split(
+        name,
+        tuple(np.unique(labels).tolist()),
+        tuple(train),
+        labels[learn],
+        tuple(texts[i] for i in judge),
+        labels[judge],
+        tuple(constraints),
+    )
+
+
+def features(split: Split, weighting: str, length: float | None) -> Features:
+    """``tfidf``, ``counts``, ``binary`` as the library makes them, or ``log`` = 1 + log count.
+
+    ``length``: that of every document; None leaves it as it comes.
+    """
+    found = _bag(split, "counts" if weighting == "log" else weighting)
+    train, judged = found.train, found.judged
+    if weighting == "log":
+        train, judged = _logs(train), _logs(judged)
+    if weighting == "tfidf":
+        scale = (length or LENGTH) / LENGTH
+        return Features(found.words, train * scale, judged * scale)
+    if length is not None:
+        train, judged = _of_length(train, length), _of_length(judged, length)
+    return Features(found.words, train, judged)
+
+
+@lru_cache(maxsize=3)
+def _bag(split: Split, weighting: str) -> Features:
+    bag, train = fit_bag_of_words(split.texts, weighting)
+    return Features(bag.words, train, bag.transform(split.judged_texts))
+
+
+def _logs(counts: sparse.csr_array) -> sparse.csr_array:
+    logs = counts.copy()
+    logs.data = 1 + np.log(logs.data)
+    return logs
+
+
+def _of_length(X: sparse.csr_array, length: float) -> sparse.csr_array:
+    lengths = np.sqrt(np.asarray(X.power(2).sum(axis=1)).ravel())
+    scaled = X.copy()
+    scaled.data *= np.repeat(length / np.where(lengths > 0, lengths, 1.0), np.diff(X.indptr))
+    return scaled

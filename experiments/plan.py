@@ -1,0 +1,68 @@
+"""Which cells the choice of defaults rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from experiments.cells import REFERENCES, Cell, Setting
+
+CHOSEN = Setting(scale="unit", beta=0.03, alpha=1.0, weighting="tfidf", length=10.0, solver="joint")
+"""What the tables recommend, hence the defaults of ``TiltClassifier``."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which cells to measure. ``seeds``: how many splits of each collection; the first is enough for ``variations``
+    (slow ones among them) and for the collections whose judged side is large."""
+
+    seeds: dict[str, int]
+    grid: tuple[Setting, ...]
+    variations: tuple[Setting, ...]
+    alternating: tuple[str, ...]
+    sized: tuple[Setting, ...]
+    sizes: dict[str, tuple[str, ...]]
+
+    def splits(self, settings: Sequence[Setting | str]) -> list[Cell]:
+        return [Cell(name, seed, s) for name, n in self.seeds.items() for seed in range(n) for s in settings]
+
+    def first_splits(self, settings: Sequence[Setting]) -> list[Cell]:
+        return [Cell(name, 0, s) for name in self.seeds for s in settings]
+
+    def cells(self) -> list[Cell]:
+        cells = self.splits([*REFERENCES, *self.grid, *(replace(CHOSEN, alpha=a) for a in ALPHAS)])
+        cells += self.first_splits(self.variations)
+        cells += [Cell(name, 0, replace(CHOSEN, solver="alternating")) for name in self.alternating]
+        for name, sizes in self.sizes.items():
+            cells += [Cell(name, seed, s, n) for seed in range(self.seeds[name]) for s in self.sized for n in sizes]
+        return cells
+
+
+STRENGTHS = (*product(["unit"], (0.003, 0.01, 0.03, 0.1, 0.3)), *product(["support"], (0.1, 0.3, 1.0, 3.0)))
+LENGTHS = (3.0, 10.0, 30.0)
+ALPHAS = (0.3, 3.0)
+VECTORIZERS = (("log", 10.0), ("log", None), ("binary", None), ("counts", None))
+
+FULL = Plan(
+    seeds={"youtube": 3, "movie": 3, "webkb": 3, "sector": 1, "20newsgroups": 1},
+    grid=tuple(Setting(s, b, length=n) for (s, b), n in product(STRENGTHS, LENGTHS)),
+    variations=tuple(replace(CHOSEN, weighting=w, length=n) for w, n in VECTORIZERS),
+    alternating=("youtube", "movie", "webkb"),
+    sized=tuple(Setting(s, b) for s, b in STRENGTHS if (s, b) not in {("unit", 0.3), ("support", 0.1)}),
+    sizes={
+        "youtube": ("200",),
+        "movie": ("200",),
+        "webkb": ("200", "1000"),
+        "sector": ("200", "1000", "3000"),
+        "20newsgroups": ("200", "1000", "3000", "all + judged"),
+    },
+)
+QUICK = Plan(
+    seeds={"youtube": 1},
+    grid=tuple(Setting(s, b) for s, b in STRENGTHS),
+    variations=(replace(CHOSEN, weighting="log"),),
+    alternating=("youtube",),
+    sized=(Setting(beta=0.01), CHOSEN),
+    sizes={"youtube": ("200",)},
+)
