@@ -55,6 +55,7 @@ def test_the_better_score_is_not_luck_of_one_seed() -> None:
     assert vote.accuracy + 0.02 < tilt.accuracy
 
 
+@pytest.mark.filterwarnings("ignore::tiltfit.errors.RestingConstraintWarning")
 @pytest.mark.parametrize("contestant", CONTESTANTS[:3], ids=lambda c: c.key)
 def test_nothing_is_learned_from_labels_where_it_says_none(contestant: Contestant) -> None:
     job = Job.of(n=240)

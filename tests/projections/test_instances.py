@@ -43,6 +43,7 @@ def make(seed, local, shared=(), n=3, n_labels=3):
         position=position,
         event=np.arange(len(local)) % n_labels,
         events=np.eye(n_labels),
+        block=np.full(len(local), -1),
         penalty=stack(list(local)),
         support=weight[position],
     )
@@ -141,11 +142,36 @@ def test_same_bits_at_any_number_of_threads_and_quickly():
     position = np.arange(n)
     boxes = interval.box(rng.uniform(0.3, 0.4, n // 2), np.full(n // 2, 0.6))
     penalty = stack([boxes, kl.kl(rng.uniform(0.2, 0.8, n // 2), 0.1)])
-    rows = InstanceRows(n, position, position % n_labels, np.eye(n_labels), penalty, np.ones(n))
+    rows = InstanceRows(n, position, position % n_labels, np.eye(n_labels), np.full(n, -1), penalty, np.ones(n))
     base = Potentials(np.log(rng.dirichlet(np.ones(n_labels), size=n)))
-    rows.solve(base, np.zeros(n), Workers(1))  # compile
+    rows.solve(base, np.zeros(n), 50.0, Workers(1))  # compile
     started = time.process_time()
-    _, one, _ = rows.solve(base, np.zeros(n), Workers(1))
+    _, one, _, solved = rows.solve(base, np.zeros(n), 50.0, Workers(1))
     assert time.process_time() - started < 5.0
-    _, three, _ = rows.solve(base, np.zeros(n), Workers(3))
+    _, three, _, _ = rows.solve(base, np.zeros(n), 50.0, Workers(3))
+    assert solved
     assert np.array_equal(one, three)
+
+
+@pytest.mark.parametrize("beta", [1e-3, 0.01, 1.0])
+def test_distributions_per_instance_are_solved_quickly_and_exactly(beta):
+    rng = np.random.default_rng(0)
+    n, n_labels = 500, 20
+    targets = rng.dirichlet(np.ones(n_labels), size=n)
+    targets[: n // 2, 0] = 0.0
+    targets /= targets.sum(axis=1, keepdims=True)
+    position = np.repeat(np.arange(n), n_labels)
+    rows = InstanceRows(
+        n, position, np.tile(np.arange(n_labels), n), np.eye(n_labels), position.copy(),
+        kl.kl(targets.ravel(), beta), np.ones(n * n_labels),
+    )  # fmt: skip
+    nothing = interval.box(np.empty(0), np.empty(0))
+    features = ConstraintFeatures(sparse.csr_array((n, 0)), np.empty((0, n_labels)))
+    tilt = Tilt(features, nothing, np.ones(n), np.empty(0), np.empty(0), Workers(), rows)
+    base = Potentials(np.log(rng.dirichlet(np.ones(n_labels), size=n)))
+    information_projection(tilt, base)  # compile
+    started = time.process_time()
+    got = information_projection(tilt, base)
+    assert time.process_time() - started < 5.0
+    assert got.converged
+    assert got.gap < 1e-6 * max(1.0, got.value)

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tiltfit import Constraint, ConstraintSet
     from tiltfit.data.inputs import Inputs
     from tiltfit.data.readers import Dataset
-    from tiltfit.language.condition import Condition
 
 FAILED = 1
 
@@ -157,7 +156,7 @@ def _resting(constraint: Constraint, inputs: Inputs) -> str | None:
     """What to say of a condition that never fires, wholly or in part: one misspelt word among many goes unnoticed."""
     if constraint.given is None:
         return None
-    idle = [part for part in _leaves(constraint.given) if not part.fires(inputs).any()]
+    idle = [part for part in constraint.given.leaves if not part.fires(inputs).any()]
     if constraint.given.fires(inputs).any():
         if not idle:
             return None
@@ -167,12 +166,6 @@ def _resting(constraint: Constraint, inputs: Inputs) -> str | None:
         head = f"The constraint {constraint.title!r} never fires, so it has no effect."
     found = [guess for part in idle if (guess := part.suggest(inputs)) is not None]
     return f'{head} Did you mean "{found[0]}"?' if found else head
-
-
-def _leaves(condition: Condition) -> list[Condition]:
-    if not condition.parts:
-        return [condition]
-    return [leaf for part in condition.parts for leaf in _leaves(part)]
 
 
 def _show(terminal: Terminal, result: Result) -> None:

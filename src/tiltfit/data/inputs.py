@@ -72,6 +72,26 @@ class WordIndex:
         return list(self._spellings)
 
 
+class NameIndex(WordIndex):
+    """A word index over the named columns of a matrix: a word occurs where a column of its name is not zero."""
+
+    def __init__(self, matrix: npt.NDArray[Any] | sparse.csc_array, names: Sequence[str]) -> None:
+        self.n = int(matrix.shape[0])
+        self._matrix = matrix
+        self._columns = {name: j for j, name in enumerate(names)}
+        self._spellings = {}
+        for name in names:
+            self._spellings.setdefault(name.casefold(), []).append(name)
+
+    def positions(self, word: str, *, case: bool) -> npt.NDArray[np.intp]:
+        """Sorted positions where a column called ``word`` is not zero."""
+        forms = [word] if case else self._spellings.get(word.casefold(), [])
+        columns = [self._columns[form] for form in forms if form in self._columns]
+        if not columns:
+            return np.empty(0, dtype=np.intp)
+        return np.unique(self._matrix[:, columns].nonzero()[0]).astype(np.intp)
+
+
 class Inputs(ABC):
     """The raw input of a fit, addressed by position."""
 
@@ -144,7 +164,8 @@ class TextInputs(Inputs):
     def _refuse_column(column: str | None) -> None:
         if column is not None:
             raise ConstraintError(
-                f"column({column!r}) needs a data frame, but X is a list of texts. Pass a frame that has this column."
+                f"column({column!r}) needs a data frame, but X is a list of texts. Pass a frame that has this column "
+                "(on the command line: --column)."
             )
 
 
@@ -155,7 +176,6 @@ class MatrixInputs(Inputs):
 
     def __init__(self, X: npt.NDArray[Any] | sparse.csr_array, names: Sequence[str] | None) -> None:
         self._X = X
-        self._columns = sparse.csc_array(X) if sparse.issparse(X) else np.asarray(X)
         self._names = list(names) if names is not None else None
 
     @property
@@ -164,13 +184,11 @@ class MatrixInputs(Inputs):
 
     @cached_property
     def _index(self) -> WordIndex:
-        names = self._require_names("word(...)")
-        by_row = sparse.csr_array(self._columns)
-        rows = (
-            [names[j] for j in by_row.indices[a:b][by_row.data[a:b] != 0]]
-            for a, b in zip(by_row.indptr[:-1], by_row.indptr[1:], strict=True)
-        )
-        return WordIndex(rows, whole_tokens=True)
+        return NameIndex(self._columns, self._require_names("word(...)"))
+
+    @cached_property
+    def _columns(self) -> npt.NDArray[Any] | sparse.csc_array:
+        return sparse.csc_array(self._X) if sparse.issparse(self._X) else np.asarray(self._X)
 
     def index(self, column: str | None = None) -> WordIndex:
         if column is not None:
@@ -201,7 +219,7 @@ class MatrixInputs(Inputs):
         if self._names is None:
             raise ConstraintError(
                 f"{what} needs to know what the columns of X mean, but X is a matrix without names. "
-                "Pass feature_names= to the estimator, or a data frame."
+                "Pass feature_names= to the estimator, a data frame, or the texts themselves with vectorizer=."
             )
         return self._names
 

@@ -88,7 +88,7 @@ class Mentioned(BaseEstimator):  # type: ignore[misc]
 
     def _leaves(self) -> list[Condition]:
         stated = [c.given for c in self.constraints if c.given is not None]
-        return list(dict.fromkeys(leaf for condition in stated for leaf in _leaves(condition)))
+        return list(dict.fromkeys(leaf for condition in stated for leaf in condition.leaves))
 
 
 @dataclass(frozen=True)
@@ -127,10 +127,6 @@ def _tilt_mentioned(train: Tickets, constraints: ConstraintSet) -> TiltClassifie
 
 def _supervised(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
     return TiltClassifier(classes=constraints.classes).fit(train.texts, train.labels)
-
-
-def _leaves(condition: Condition) -> list[Condition]:
-    return [leaf for part in condition.parts for leaf in _leaves(part)] if condition.parts else [condition]
 
 
 CONTESTANTS = (

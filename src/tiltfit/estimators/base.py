@@ -31,7 +31,10 @@ def log_base(base: Any, X: Any, n: int, classes: npt.NDArray[Any], *, fitting: b
     if hasattr(base, "predict_proba"):
         shares = _aligned(base, np.asarray(base.predict_proba(X), dtype=np.float64), classes)
     elif fitting:
-        shares = np.asarray(base, dtype=np.float64)
+        try:
+            shares = np.asarray(base, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"base={base!r} is neither a fitted classifier nor an array of probabilities.") from error
     else:
         raise UnsupportedError(
             "base= was given as probabilities of the training rows, which say nothing of other rows. Give a fitted "

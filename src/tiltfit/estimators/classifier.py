@@ -10,12 +10,13 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tiltfit.data.inputs import Inputs
-from tiltfit.errors import DataError, NotConvergedWarning, UnsupportedError
-from tiltfit.estimators.base import log_base, refuse_impossible_labels
+from tiltfit.errors import DataError, NotConvergedWarning, NotSavedWarning, UnsupportedError
+from tiltfit.estimators.base import LostBase, log_base, refuse_impossible_labels
 from tiltfit.estimators.encoders import (
     Matrix,
     TableEncoder,
@@ -28,10 +29,11 @@ from tiltfit.estimators.encoders import (
 )
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import as_seed, matched_weights
-from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
+from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.inference.potentials import Marginals
+from tiltfit.inference.independent import infer
+from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods import SOLVERS
 from tiltfit.methods.history import Callback, Fit
@@ -137,7 +139,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_init: int = 1,
         warm_start: bool = False,
         max_iter: int = 500,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -167,7 +169,20 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows."""
+        """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows.
+
+        A fit that fails leaves the estimator as it was.
+        """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self._warn()
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
         options = Options.of(self)
         constraints = ConstraintSet.of(self.constraints)
         encoder, matrix, inputs = self._learn_encoder(X)
@@ -179,6 +194,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_impossible_labels(q0, labels, classes)
         model = MaxEnt(AttributeFeatures(matrix, len(classes), workers), q0)
         grounded = ground(constraints, inputs, classes.tolist(), labels, weight, options.strength, workers)
+        warn_unspoken_classes(classes, labels, constraints)
         if not np.any(labels >= 0) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no row has a label, and no constraint fires on this data.")
         problem = Problem(
@@ -195,44 +211,50 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fit = self._solve(problem, options, self._given_start(classes, names, matrix.shape[1]))
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         W, b = model.features.unpack(fit.weights)
-        self._encoder = encoder
         if isinstance(encoder, TableEncoder):
             self.columns_in_ = encoder.columns
         if encoder is not None:
             self.n_features_in_ = matrix.shape[1]
             self.feature_names_in_ = np.array(encoder.names, dtype=object)
-        self.classes_ = classes
-        self.coef_ = np.ascontiguousarray(W.T)
-        self.intercept_ = b.copy()
+        self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(W.T), b.copy()
+        self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
-        self.objective_ = fit.objective
-        self.converged_ = fit.converged
-        self.history_ = fit.history
         touched = model.take(grounded.touched).infer(fit.weights).node
-        self._model_names = names
         self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes.tolist(), inputs.unit)
-        self._constraints = constraints
+        # What predict and project need is kept as it was in fit: parameters may be set to something else later.
+        self._encoder, self._model_names, self._message = encoder, names, fit.message
+        self._constraints, self._strength, self._base = constraints, options.strength, self.base
         self._prices = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
-        if not fit.converged and fit.message != "stopped by the callback":
+
+    def _warn(self) -> None:
+        lost = self.__dict__.pop("_lost_constraints", ())
+        if lost:
             warnings.warn(
-                f"TiltClassifier did not converge: {fit.message}. Raise max_iter= (now {self.max_iter}) or tol=.",
-                NotConvergedWarning,
-                stacklevel=2,
+                f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
+                NotSavedWarning,
+                stacklevel=3,
             )
-        self.constraint_report_.warn_unmet(stacklevel=2)
-        return self
+        # Hard constraints that contradict each other leave nothing to converge to; they are named below.
+        if not self.converged_ and self._message != "stopped by the callback" and not self.constraint_report_.violated:
+            warnings.warn(
+                f"TiltClassifier did not converge: {self._message}. Raise max_iter= (now {self.max_iter}) or tol=.",
+                NotConvergedWarning,
+                stacklevel=3,
+            )
+        self.constraint_report_.warn_unmet(stacklevel=3)
 
     # Using
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
         check_is_fitted(self)
-        return self._infer(X, self._read(X)[0]).node
+        return self._infer(X, self._matrix(X))[1].node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+        check_is_fitted(self)
+        potentials, marginals = self._infer(X, self._matrix(X))
+        return np.asarray(potentials.node - marginals.log_z[:, None])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of every row."""
@@ -248,28 +270,38 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if prices not in ("solve", "fitted"):
             raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.")
-        matrix, inputs = self._read(X)
-        marginals = self._infer(X, matrix)
-        grounded = self._ground(inputs, self._weights(sample_weight, matrix))
+        matrix = self._matrix(X)
+        potentials, marginals = self._infer(X, matrix)
+        grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix))
         if grounded.tilt is None:
             return marginals.node
-        q = marginals.node.copy()
-        base = base_potentials(marginals, grounded.touched, grounded.forbidden)
+        base = base_potentials(potentials, marginals, grounded.touched, grounded.forbidden)
+        q = marginals.node
         if prices == "fitted":
             q[grounded.touched] = grounded.tilt.at(base, self._fitted_prices(grounded)).node
-        else:
-            q[grounded.touched] = information_projection(grounded.tilt, base).marginals.node
+            return q
+        projection = information_projection(grounded.tilt, base)
+        if not projection.converged:
+            warnings.warn(
+                f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",
+                NotConvergedWarning,
+                stacklevel=2,
+            )
+        q[grounded.touched] = projection.marginals.node
         return q
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the labelled rows; unlabelled ones do not count."""
         check_is_fitted(self)
-        values = as_objects(y)
+        values, predicted = as_objects(y), self.predict(X)
+        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        for name, given in (("y", values), ("sample_weight", weight)):
+            if given is not None and given.shape != predicted.shape:
+                raise DataError(f"{name} has the shape {given.shape}, but X has {len(predicted)} rows.")
         keep = ~find_unlabelled(values, list(self.classes_))
         if not keep.any():
             raise DataError("score needs labels, but every row of y is unlabelled.")
-        predicted = self.predict(X)
-        weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[keep]
+        weight = None if weight is None else weight[keep]
         hits = np.array([p == t for p, t in zip(predicted[keep].tolist(), values[keep].tolist(), strict=True)])
         return float(np.average(hits, weights=weight))
 
@@ -279,12 +311,13 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         save(self, path)
 
-    def get_feature_names_out(self) -> npt.NDArray[Any]:
+    def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
         """Names of the model's features, one a column of ``coef_``."""
         check_is_fitted(self)
-        if not hasattr(self, "feature_names_in_"):
-            return np.array([f"x{j}" for j in range(self.n_features_in_)], dtype=object)
-        return np.asarray(self.feature_names_in_)
+        names = self._model_names if self._model_names is not None else input_features
+        if names is None:
+            names = [f"x{j}" for j in range(self.n_features_in_)]
+        return np.array(names, dtype=object)
 
     # Inside
 
@@ -314,21 +347,33 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("feature_names= names the columns of a matrix, but X is raw text or a table.")
         return encoder, matrix, encoder.inputs(X)
 
-    def _read(self, X: Any) -> tuple[Matrix, Inputs]:
-        """The matrix for the model and the inputs for the conditions, of new data."""
-        encoder = self._encoder
+    def _matrix(self, X: Any) -> Matrix:
+        """New data as the model takes it."""
+        encoder = self._encoder_for(X)
+        return encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
+
+    def _inputs(self, X: Any, matrix: Matrix) -> Inputs:
+        """New data as the conditions see it."""
+        encoder = self._encoder_for(X)
+        return encoder.inputs(X) if encoder is not None else matrix_inputs(X, matrix, self._names())
+
+    def _encoder_for(self, X: Any) -> TextEncoder | TableEncoder | None:
         # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.
-        if encoder is not None and not (encoder.is_lost and as_texts(X) is None):
-            return encoder.matrix(X), encoder.inputs(X)
-        matrix = self._validate(X, reset=False)
-        return matrix, matrix_inputs(X, matrix, self._names())
+        lost = self._encoder is not None and self._encoder.is_lost and as_texts(X) is None
+        return None if lost else self._encoder
 
     def _validate(self, X: Any, *, reset: bool) -> Matrix:
+        if as_texts(X) is not None:
+            raise DataError(
+                "This model takes numbers, but X is a list of texts. Transform them first, or fit on texts."
+            )
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if reset and self.feature_names is not None:
             names = list(self.feature_names)
             if len(names) != checked.shape[1]:
                 raise DataError(f"feature_names has {len(names)} names, but X has {checked.shape[1]} columns.")
+            if hasattr(self, "feature_names_in_") and list(self.feature_names_in_) != names:
+                raise DataError(f"feature_names= says {names[:5]}, but the frame's columns are {list(X.columns)[:5]}.")
             if len(set(names)) < len(names):
                 twice = next(n for k, n in enumerate(names) if n in names[:k])
                 raise DataError(f"feature_names names {twice!r} twice.")
@@ -353,15 +398,14 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
         rng = np.random.default_rng(as_seed(self.random_state))
         kinds = [self.init if isinstance(self.init, str) else "zeros", *["random"] * (int(self.n_init) - 1)]
-        fits = []
+        fits: list[Fit] = []
         for k, kind in enumerate(kinds):
             start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            fits.append(
-                SOLVERS[options.solver](
-                    problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback
-                )
-            )
-        return min(fits, key=lambda fit: fit.objective)
+            solve = SOLVERS[options.solver]
+            fits.append(solve(problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback))
+            if fits[-1].message == "stopped by the callback":
+                break
+        return min(fits, key=lambda fit: fit.objective if np.isfinite(fit.objective) else np.inf)
 
     def _given_start(self, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
@@ -371,10 +415,13 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return matched_weights(self.init, classes, names, d)
 
-    def _infer(self, X: Any, matrix: Matrix) -> Marginals:
-        features = AttributeFeatures(matrix, len(self.classes_), Options.of(self).workers())
-        q0 = log_base(self.base, X, matrix.shape[0], self.classes_, fitting=False)
-        return MaxEnt(features, q0).infer(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
+    def _infer(self, X: Any, matrix: Matrix) -> tuple[Potentials, Marginals]:
+        workers = Workers(effective_n_jobs(self.n_jobs))
+        base = self.base if isinstance(self._base, LostBase) else self._base  # a lost base may have been set again
+        q0 = log_base(base, X, matrix.shape[0], self.classes_, fitting=False)
+        model = MaxEnt(AttributeFeatures(matrix, len(self.classes_), workers), q0)
+        potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
+        return potentials, infer(potentials, workers)
 
     def _fitted_prices(self, grounded: Grounded) -> FloatArray:
         """The fitted price of every row; 0 for a group that ``fit`` did not see."""
@@ -394,10 +441,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "predict works; to project, fit again."
             )
         unlabelled = np.full(inputs.n, -1, dtype=np.intp)
-        options = Options.of(self)
-        return ground(
-            self._constraints, inputs, self.classes_.tolist(), unlabelled, weight, options.strength, Workers()
-        )
+        return ground(self._constraints, inputs, self.classes_.tolist(), unlabelled, weight, self._strength, Workers())
 
 
 def _ridge(model: MaxEnt, alpha: float, penalize_intercept: bool) -> FloatArray:

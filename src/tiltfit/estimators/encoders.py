@@ -30,6 +30,8 @@ def as_texts(X: object) -> list[str] | None:
     if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
         return None
     values: list[Any] = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
+    if not values and isinstance(X, list | tuple):
+        raise DataError("X has no rows: at least one is needed.")
     if not values or not any(isinstance(v, str) for v in values):
         return None
     for i, value in enumerate(values):
@@ -43,8 +45,12 @@ def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
     """The columns of a data frame or of a mapping of columns, else None."""
     if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is a dict, too
         return {str(name): np.asarray(values) for name, values in X.items()}
+    if hasattr(X, "collect") and hasattr(X, "columns"):
+        raise DataError("X is a lazy frame: pass X.collect().")
     if hasattr(X, "columns") and hasattr(X, "__getitem__"):
         names = list(X.columns)
+        if len(set(names)) < len(names):
+            raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
         if not all(isinstance(name, str) for name in names):
             return None  # scikit-learn's own rule: such a frame has no feature names
         return {name: _column(X[name]) for name in names}
@@ -164,6 +170,12 @@ class TableEncoder:
 
     @staticmethod
     def _numbers(inputs: TableInputs, name: str) -> npt.NDArray[np.float64]:
+        kind = inputs.column(name).dtype.kind
+        if kind not in "biuf":
+            raise DataError(
+                f"Column {name!r} of X holds {'dates' if kind in 'mM' else 'neither numbers nor texts'}: "
+                "turn it into numbers, or drop it."
+            )
         values = inputs.feature(name)
         bad = np.flatnonzero(~np.isfinite(values))
         if len(bad):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,19 +55,27 @@ class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]
             yield np.setdiff1d(np.arange(len(values)), held_out), held_out
 
 
-def labelled_scorer(scoring: str) -> Any:
-    """A scikit-learn scorer by name that leaves unlabelled rows out.
+@dataclass(frozen=True)
+class LabelledScorer:
+    """A scikit-learn scorer by name that leaves unlabelled rows out; see ``labelled_scorer``."""
 
-    >>> scorer = labelled_scorer("f1_macro")
-    """
-    inner = get_scorer(scoring)
+    scoring: str
 
-    def score(estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
         values = as_objects(y)
         labelled = np.flatnonzero(~find_unlabelled(values, list(estimator.classes_)))
         if not len(labelled):
-            raise DataError(f"{scoring} needs labels, but every row of y is unlabelled.")
+            raise DataError(f"{self.scoring} needs labels, but every row of y is unlabelled.")
         truth = np.array(values[labelled].tolist())
-        return float(inner(estimator, _safe_indexing(X, labelled), truth))
+        return float(get_scorer(self.scoring)(estimator, _safe_indexing(X, labelled), truth))
 
-    return score
+
+def labelled_scorer(scoring: str) -> LabelledScorer:
+    """A scikit-learn scorer by name that leaves unlabelled rows out: ``GridSearchCV(...,
+    scoring=labelled_scorer("f1"))``.
+
+    >>> labelled_scorer("f1_macro")
+    LabelledScorer(scoring='f1_macro')
+    """
+    get_scorer(scoring)  # refuses an unknown name now rather than after the first fit
+    return LabelledScorer(scoring)

@@ -42,8 +42,15 @@ class Options:
         _positive("beta", estimator.beta)
         _positive("gamma", estimator.gamma)
         _positive("tol", estimator.tol)
-        _positive("max_iter", estimator.max_iter)
-        _positive("n_init", estimator.n_init)
+        for name in ("max_iter", "n_init"):
+            _positive(name, getattr(estimator, name))
+            if not isinstance(getattr(estimator, name), numbers.Integral):
+                raise DataError(f"{name}={getattr(estimator, name)!r} must be a whole number.")
+        if estimator.callback is not None and not callable(estimator.callback):
+            raise DataError(f"callback={estimator.callback!r} cannot be called: pass a function of one argument.")
+        for name in ("constraints", "classes", "feature_names"):
+            if hasattr(getattr(estimator, name), "__next__"):
+                raise DataError(f"{name}= is an iterator, which can be read only once: pass a list.")
         return Options(
             solver="joint" if estimator.solver == "auto" else estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),

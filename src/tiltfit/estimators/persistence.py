@@ -82,7 +82,7 @@ def _dump(estimator: TiltClassifier) -> tuple[Document, Arrays]:
     arrays: Arrays = {"coef": estimator.coef_, "intercept": estimator.intercept_}
     for field in fields(Round):
         arrays[f"history.{field.name}"] = np.array([getattr(r, field.name) for r in estimator.history_], dtype=float)
-    parameters = {name: getattr(estimator, name) for name in _PARAMETERS}
+    parameters = {name: _plain(getattr(estimator, name)) for name in _PARAMETERS}
     if isinstance(estimator.random_state, int):
         parameters["random_state"] = estimator.random_state
     document: Document = {
@@ -100,6 +100,7 @@ def _dump(estimator: TiltClassifier) -> tuple[Document, Arrays]:
         "prices": [[*key, price] for key, price in estimator._prices.items()],
         "objective": estimator.objective_,
         "converged": estimator.converged_,
+        "message": estimator._message,
         "has_base": _has_base(estimator, lost),
         "encoder": _dump_encoder(estimator._encoder, arrays, lost),
     }
@@ -120,8 +121,12 @@ def _dump_constraint(constraint: Constraint, lost: list[str]) -> Document | None
         return None
 
 
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _has_base(estimator: TiltClassifier, lost: list[str]) -> bool:
-    if estimator.base is None:
+    if estimator._base is None:
         return False
     lost.append("the base distribution (set model.base again after loading)")
     return True
@@ -161,10 +166,11 @@ def _restore(document: Document, arrays: Arrays) -> TiltClassifier:
     kept = [from_document(c) for c in document["constraints"] if c is not None]
     classes = np.array(document["classes"])
     estimator = TiltClassifier(kept, classes=list(document["classes"]), **parameters)
-    Options.of(estimator)  # refuses parameters that no fit could have had
+    estimator._strength = Options.of(estimator).strength  # refuses parameters that no fit could have had
     estimator.vectorizer = document["vectorizer"] or "auto"
     estimator.feature_names = document["feature_names"]
-    estimator.base = LostBase() if document["has_base"] else None
+    estimator.base = estimator._base = LostBase() if document.get("has_base", False) else None
+    estimator._message = str(document.get("message", ""))
     estimator.classes_ = classes
     estimator.coef_, estimator.intercept_ = _weights(arrays, len(classes))
     estimator._encoder = _restore_encoder(document["encoder"], arrays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tiltfit.data.inputs import is_missing
-from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
+from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact, label
 
@@ -73,13 +74,40 @@ def as_objects(y: Any) -> npt.NDArray[Any]:
     return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
 
 
+def warn_unspoken_classes(classes: Classes, labels: IntArray, constraints: ConstraintSet) -> None:
+    """Two classes that nothing tells apart will share what is left over, and a misspelt label is such a class."""
+    named = {exact(name) for c in constraints for name in c.names}
+    silent = [c for k, c in enumerate(classes.tolist()) if exact(_plain(c)) not in named and not np.any(labels == k)]
+    if len(silent) > 1:
+        warnings.warn(
+            f"Neither a label nor a constraint speaks of the classes {silent}: nothing can tell them apart.",
+            TiltfitWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_alike(found: list[Any]) -> None:
+    """Classes that only the constraints name may be misspelt."""
+    texts = [name for name in found if isinstance(name, str)]
+    for k, name in enumerate(texts):
+        guess = nearest(name, texts[:k], cutoff=0.92)
+        if guess is not None:
+            warnings.warn(
+                f"The constraints speak of {guess!r} and of {name!r}: if these are one class, one is misspelt. "
+                "classes= says which there are.",
+                TiltfitWarning,
+                stacklevel=5,
+            )
+
+
 def _as_column(y: object, n: int) -> npt.NDArray[Any]:
     if y is None:
         return np.full(n, None, dtype=object)
     if isinstance(y, list | tuple):
         if any(isinstance(v, list | tuple | set | frozenset | np.ndarray) for v in y):
             raise DataError("y holds several labels a row. Multi-label y is not supported: train one model a label.")
-        if not any(is_missing(v) for v in y):
+        # NumPy would turn a list of numbers and texts into texts; as objects, such labels are refused when sorted.
+        if not any(is_missing(v) for v in y) and len({isinstance(v, str) for v in y}) == 1:
             y = np.asarray(y)
     values = as_objects(y)
     if values.ndim == 2 and values.shape[1] > 1:
@@ -104,6 +132,7 @@ def _classes(named: list[object] | None, known: npt.NDArray[Any], constraints: C
         found = list({exact(_plain(v)): _plain(v) for v in known}.values())
     else:
         found = list({exact(name): name for c in constraints for name in c.names}.values())
+        _warn_alike(found)
     if not found:
         who = "requires y to be passed, but the target y is None" if y is None else "has no label in y"
         raise DataError(f"TiltClassifier {who}, and there are no constraints: pass labels, constraints or both.")
@@ -123,9 +152,10 @@ def _look_up(known: npt.NDArray[Any], classes: Classes) -> IntArray:
     for i, value in enumerate(known):
         plain = _plain(value)
         if plain not in number:
+            same = next((c for c in number if str(c) == str(plain)), None)
+            hint = did_you_mean(plain, number) if same is None else f" {same!r} and {plain!r} are of different types."
             raise UnknownLabelError(
-                f"y holds the label {plain!r}, which is not one of the classes ({', '.join(map(repr, number))})."
-                f"{did_you_mean(plain, number)}"
+                f"y holds the label {plain!r}, which is not one of the classes ({', '.join(map(repr, number))}).{hint}"
             )
         codes[i] = number[plain]
     return codes

@@ -41,6 +41,11 @@ class Condition(Exact):
         return ()
 
     @property
+    def leaves(self) -> tuple[Condition, ...]:
+        """The conditions without parts that it is made of."""
+        return tuple(leaf for part in self.parts for leaf in part.leaves) if self.parts else (self,)
+
+    @property
     def depth(self) -> int:
         """Levels of nesting, 1 for a condition without parts."""
         return 1 + max((part.depth for part in self.parts), default=0)

@@ -234,7 +234,8 @@ class ConstraintSet(Exact, Sequence[Constraint]):
                     some = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
                     raise UnknownLabelError(
                         f"The constraint {constraint.title!r} names the label {name!r}, "
-                        f"which is not one of the classes ({some}).{did_you_mean(name, known)}"
+                        f"which is not one of the classes ({some}).{did_you_mean(name, known)} "
+                        "classes= names classes that y does not show."
                     )
 
     def with_classes(self, classes: Iterable[Label]) -> ConstraintSet:

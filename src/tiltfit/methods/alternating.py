@@ -13,7 +13,7 @@ from functools import partial
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
 from tiltfit.projections.moment import moment_projection
@@ -31,13 +31,17 @@ def alternate(
     inner_tol: float = 1e-6,
     callback: Callback | None = None,
 ) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·Σw, or a round lowers O by less than tol/10·max(1, |O|)."""
-    limit = problem.gradient_tol(tol)
+    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or what O can still fall is below tol/100 times its fall
+    so far.
+
+    Rounds shrink geometrically, often slowly, so the remaining fall is extrapolated from the last two rounds.
+    """
+    limit = problem.gradient_tol(tol, inner_tol)
     weights, duals = start, None
     history: list[Round] = []
-    message = f"stopped after {max_iter} rounds"
-    converged = False
-    now = problem.evaluate(weights, duals, inner_tol)
+    message, converged = f"stopped after {max_iter} rounds", False
+    now = first = problem.evaluate(weights, duals, inner_tol)
+    drop = np.inf
     for number in range(1, max_iter + 1):
         target = problem.target(now.q)
         fitted = _moment_step(problem, now, target, weights, limit)
@@ -48,16 +52,27 @@ def alternate(
         history.append(_round(number, max_iter, now, after, fitted))
         stop = callback is not None and bool(callback(history[-1]))
         before, now = now.value, problem.evaluate(weights, duals, inner_tol)
+        last_drop, drop = drop, before - now.value
         if now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
-        elif before - now.value <= 0.1 * tol * max(1.0, abs(now.value)):
-            converged, message = True, "objective no longer falls"
         elif stop:
             message = "stopped by the callback"
+        elif not fitted.converged and fitted.n_iter == 0:
+            message = f"the moment projection stopped: {fitted.message}"
+        elif _remaining(drop, last_drop) <= 0.01 * tol * (first.value - now.value):
+            converged, message = True, "objective no longer falls"
         else:
             continue
         break
-    return Fit(weights, now.projection, now.value, tuple(history), converged, message)
+    return finished(weights, now, history, converged, message)
+
+
+def _remaining(drop: float, last_drop: float) -> float:
+    """Σ of the drops to come if they go on shrinking as the last two did: drop·r/(1 − r)."""
+    if not np.isfinite(last_drop) or last_drop <= 0:
+        return np.inf
+    ratio = min(max(drop, 0.0) / last_drop, 1.0)
+    return np.inf if ratio == 1.0 else max(drop, 0.0) * ratio / (1 - ratio)
 
 
 def _moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, limit: float) -> Minimum:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.methods.problem import Evaluation
 from tiltfit.projections.information import Projection
 
 FloatArray = npt.NDArray[np.float64]
@@ -15,11 +16,12 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Round:
-    """One round of a solver, in the order of events.
+    """One round of a solver, reported when it is over.
 
     ``information`` and ``moment`` are the joint objective (Eq. 6) after each half step; ``objective`` is the last of
     them. ``gap`` is the duality gap of the information projection; ``worst_violation`` the largest distance between an
-    expectation under q and where its penalty is least; ``gradient`` the largest entry of ∇O before the moment step.
+    expectation under q and where its penalty is least; ``gradient`` the largest entry of ∇O
+    (``alternating``: before its moment step; ``joint``: after its step).
     """
 
     round: int
@@ -46,3 +48,11 @@ class Fit:
     history: tuple[Round, ...]
     converged: bool
     message: str
+
+
+def finished(weights: FloatArray, final: Evaluation, history: list[Round], converged: bool, message: str) -> Fit:
+    """The result at ``final``; a last information projection that was not solved makes it unconverged."""
+    projection = final.projection
+    if projection is not None and not (projection.converged and np.isfinite(final.value)):
+        converged, message = False, f"the last information projection was not solved (gap {projection.gap:.2g})"
+    return Fit(weights, projection, final.value, tuple(history), converged, message)

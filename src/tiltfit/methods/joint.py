@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.lbfgs import minimise
 
@@ -27,26 +27,29 @@ keeps it out of the line search and needs a quarter of the inner evaluations tha
 def solve_jointly(
     problem: Problem, start: FloatArray, *, max_iter: int, tol: float, callback: Callback | None = None
 ) -> Fit:
-    """Minimise O from ``start`` until max|∇O| ≤ tol·Σw."""
-    limit = problem.gradient_tol(tol)
+    """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding)."""
     problem = problem.active()
+    limit = problem.gradient_tol(tol)
     history: list[Round] = []
     duals: FloatArray | None = None
-    last: Evaluation | None = None
+    trials: list[Evaluation] = []  # since the last accepted step
     evaluations = 0
     follow = _FOLLOW / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
 
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal duals, last, evaluations
-        outer = np.inf if last is None else last.steepest
-        last = problem.evaluate(weights, duals, float(np.clip(follow * outer, _TIGHTEST, _LOOSEST)))
+        nonlocal duals, evaluations
+        outer = trials[-1].steepest if trials else np.inf
+        now = problem.evaluate(weights, duals, float(np.clip(follow * outer, _TIGHTEST, _LOOSEST)))
+        trials.append(now)
         evaluations += 1
-        if last.projection is not None:
-            duals = last.projection.duals
-        return last.value, last.gradient
+        if now.projection is not None:
+            duals = now.projection.duals
+        return now.value, now.gradient
 
-    def progress(number: int, value: float, steepest: float) -> bool:
-        projection = last.projection if last is not None else None
+    def progress(_: int, value: float, steepest: float) -> bool:
+        accepted = next(trial for trial in reversed(trials) if trial.value == value)
+        del trials[:-1]
+        projection = accepted.projection
         history.append(
             Round(
                 round=len(history) + 1,
@@ -64,12 +67,12 @@ def solve_jointly(
 
     weights = start
     while True:
-        left = max_iter - len(history)
-        found = minimise(objective, weights, gradient_tol=limit, value_tol=1e-3 * tol, max_iter=left, progress=progress)
+        found = minimise(objective, weights, gradient_tol=limit, max_iter=max_iter - len(history), progress=progress)
         weights = found.x
         # A line search that fails may have been misled by information projections solved too loosely.
         if found.converged or "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:
             break
         follow *= 0.01
     final = problem.evaluate(weights, duals, _TIGHTEST)
-    return Fit(weights, final.projection, final.value, tuple(history), found.converged, found.message)
+    message = f"stopped after {max_iter} rounds" if len(history) >= max_iter and not found.converged else found.message
+    return finished(weights, final, history, found.converged, message)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.inference.independent import infer
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.maxent import MaxEnt
 from tiltfit.projections.information import Projection, Tilt, information_projection
@@ -68,28 +69,32 @@ class Problem:
         """w on labelled, γ·w on unlabelled positions."""
         return np.where(self.labels >= 0, self.weight, self.gamma * self.weight)
 
-    def gradient_tol(self, tol: float) -> float:
-        """The largest entry of ∇O that counts as zero: ``tol`` a unit of weight, as for a mean loss."""
-        return tol * max(1.0, float(np.sum(self.weight)))
+    def gradient_tol(self, tol: float, inner_tol: float = 1e-6) -> float:
+        """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
 
-    def project(self, marginals: Marginals, start: FloatArray | None, tol: float) -> Projection | None:
+        So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
+        """
+        start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
+        return max(tol * start.steepest, 1e-12 * float(np.sum(self.weight)))
+
+    def project(self, potentials: Potentials, p: Marginals, start: FloatArray | None, tol: float) -> Projection | None:
         """The information projection of p, or None where nothing is constrained."""
         if self.tilt is None:
             return None
-        return information_projection(
-            self.tilt, base_potentials(marginals, self.touched, self.forbidden), start=start, tol=tol
-        )
+        base = base_potentials(potentials, p, self.touched, self.forbidden)
+        return information_projection(self.tilt, base, start=start, tol=tol)
 
     def evaluate(self, weights: FloatArray, duals: FloatArray | None, tol: float) -> Evaluation:
         """O(λ) and all that follows from it, with the projection warm-started at ``duals``."""
-        p = self.model.infer(weights)
-        projection = self.project(p, duals, tol)
+        potentials = self.model.potentials(weights)
+        p = infer(potentials, self.model.features.workers)
+        projection = self.project(potentials, p, duals, tol)
         q = p.node.copy()
         if projection is not None:
             q[self.touched] = projection.marginals.node
         q[self.labelled] = 0.0
         q[self.labelled, self.labels[self.labelled]] = 1.0
-        loss = self._loss(p)
+        loss = self._loss(potentials, p)
         p.node[:] -= q  # no longer needed: the residual takes its place
         p.node[:] *= self.omega[:, None]
         gradient = self.model.features.expect(p.node)
@@ -123,18 +128,20 @@ class Problem:
             forbidden=self.forbidden if constrained else None,
         )
 
-    def _loss(self, p: Marginals) -> float:
+    def _loss(self, potentials: Potentials, p: Marginals) -> float:
         """Σ_labelled −w·log p(y|x)."""
-        probabilities = p.node[self.labelled, self.labels[self.labelled]]
-        # A probability that underflows to 0 has a loss of some 745 instead of infinity: finite, and as bad as can be.
-        logs = np.log(np.maximum(probabilities, np.finfo(np.float64).tiny))
-        return -float(self.weight[self.labelled] @ logs)
+        rows = self.labelled
+        return float(self.weight[rows] @ (p.log_z[rows] - potentials.node[rows, self.labels[rows]]))
 
 
-def base_potentials(marginals: Marginals, touched: IntArray, forbidden: npt.NDArray[np.bool_] | None) -> Potentials:
-    """log p at the touched positions, −inf where a label is forbidden: what an information projection starts from."""
-    with np.errstate(divide="ignore"):
-        node = np.log(marginals.node[touched])
+def base_potentials(
+    potentials: Potentials, marginals: Marginals, touched: IntArray, forbidden: npt.NDArray[np.bool_] | None
+) -> Potentials:
+    """log p at the touched positions, −inf where a label is forbidden: what an information projection starts from.
+
+    From potentials, not from probabilities: these underflow, and a rule may leave only labels that the model rules out.
+    """
+    node = potentials.node[touched] - marginals.log_z[touched, None]
     if forbidden is not None:
         node[forbidden] = -np.inf
     return Potentials(node)

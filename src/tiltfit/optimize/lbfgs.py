@@ -18,6 +18,9 @@ from tiltfit.optimize.result import FloatArray, Minimum
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Progress = Callable[[int, float, float], bool | None]
 
+_ROUNDING = 1e-12
+"""A Newton-like step that promises less than this fraction of the value is beyond what the value can show."""
+
 
 class _History:
     """The last steps s and gradient changes y, their Gram matrix, and their products with the current gradient.
@@ -98,16 +101,15 @@ def minimise(
     start: FloatArray,
     *,
     gradient_tol: float,
-    value_tol: float = 0.0,
     max_iter: int = 1000,
     memory: int = 7,
     progress: Progress | None = None,
 ) -> Minimum:
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
-    Stops when max|gradient| ≤ ``gradient_tol`` or when an iteration lowers the value by at most
-    ``value_tol``·max(1, |value|) (off at 0). ``progress(iteration, value, max|gradient|)`` may return True to stop.
-    If the line search fails, the best point so far is returned with ``converged=False``.
+    Stops when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could not change the
+    value by more than rounding. ``progress(iteration, value, max|gradient|)`` is called after each step and may
+    return True to stop. If the line search fails, the best point so far is returned with ``converged=False``.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
@@ -125,11 +127,8 @@ def minimise(
     if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
         return done(0, False, "the objective is not finite at the start")
     for n_iter in range(max_iter):
-        steepest = float(np.max(np.abs(gradient), initial=0.0))
-        if steepest <= gradient_tol:
+        if _steepest(gradient) <= gradient_tol:
             return done(n_iter, True, "gradient below tolerance")
-        if progress is not None and progress(n_iter, value, steepest):
-            return done(n_iter, False, "stopped by the callback")
         direction = history.direction(gradient)
         slope = float(gradient @ direction)
         if slope >= 0:  # only rounding can do this; start afresh from the steepest descent
@@ -139,16 +138,20 @@ def minimise(
         found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first)
         n_eval += found.n_eval
         if found.trial is None:
+            if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
+                return done(n_iter, True, "value no longer falls")
             return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
         step = found.trial.step * direction
-        drop = value - found.trial.value
         change = found.trial.gradient - gradient
         x = x + step
         value, gradient = found.trial.value, found.trial.gradient
         history.move(step, change, gradient)
-        if drop <= value_tol * max(1.0, abs(value)) and value_tol > 0:
-            return done(n_iter + 1, True, "value no longer falls")
-    converged = float(np.max(np.abs(gradient), initial=0.0)) <= gradient_tol
-    return done(
-        max_iter, converged, "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"
-    )
+        if progress is not None and progress(n_iter + 1, value, _steepest(gradient)):
+            return done(n_iter + 1, False, "stopped by the callback")
+    converged = _steepest(gradient) <= gradient_tol
+    message = "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"
+    return done(max_iter, converged, message)
+
+
+def _steepest(gradient: FloatArray) -> float:
+    return float(np.max(np.abs(gradient), initial=0.0))

@@ -71,6 +71,15 @@ class Penalty(ABC):
         """
         return self, np.arange(len(self), dtype=np.intp)
 
+    def strongest_pull(self, support: FloatArray) -> float:
+        """The largest price that a soft row can have while m is a share: |U′| ≤ |U′(0)| or |U′(1)|, over c. Hard
+        rows: 0."""
+        low, high = self.dual_bounds()
+        ends = [np.abs(np.where(np.isfinite(bound), bound, 0.0)) for bound in (low, high)]
+        bend = self.curvature_conjugate(np.clip(0.0, low, high))
+        soft = np.divide(1.0, bend, out=np.zeros(len(self)), where=bend > 0)
+        return float(np.max(np.maximum(np.maximum(*ends), soft) / support, initial=0.0))
+
     def instance_form(self) -> tuple[IntArray, FloatArray]:
         """(kind, parameters) by which the kernel of instance-level prices knows each row; parameters are rows × 4."""
         raise UnsupportedError(f"The penalty {type(self).__name__} has no instance-level form: use per='dataset'.")

@@ -110,20 +110,23 @@ def ground(
     """Look up every constraint on ``inputs``. ``labels``: class number or −1 (unlabelled), one a position."""
     for constraint in constraints:
         refuse_for_documents(constraint)
-    free = (labels < 0) & (weight > 0)
+    free = labels < 0
     blocks: list[Rows] = []
     resting: list[int] = []
     ban = _Ban(len(classes), inputs.n)
     for number, constraint in enumerate(constraints):
-        seen = free if constraint.on == "unlabelled" or _is_local(constraint) else weight > 0
+        seen = free if constraint.on == "unlabelled" or _is_local(constraint) else np.ones_like(free)
+        if _is_local(constraint):
+            seen = seen & (weight > 0)
         fires = _firing(constraint, inputs) & seen
-        if not np.any(fires & free):
+        if not np.any(fires & free & (weight > 0)):
             _warn_resting(constraint, inputs, free)
             resting.append(number)
             continue
+        _warn_idle_words(constraint, inputs)
         events = _event_vectors(constraint, classes)
         if not ban.take(number, constraint, fires, events, labels):
-            blocks.append(_rows(number, constraint, fires, events, inputs, classes, weight, strength))
+            blocks.append(_rows(number, constraint, fires, free, events, inputs, classes, weight, strength))
     # Shared rows first, then those of single positions: the order in which a projection lists them.
     blocks.sort(key=lambda block: _is_local(constraints[block.number]))
     forbidden = ban.mask(constraints, free)
@@ -133,6 +136,8 @@ def ground(
     for block in blocks:
         is_touched[block.fires.indices] = True
     touched = np.flatnonzero(is_touched & free)
+    for block in blocks:
+        _refuse_unattainable(block, constraints[block.number], forbidden, labels, weight, classes)
     if not len(touched):
         return Grounded(constraints, None, touched, None, resting=tuple(resting))
     return Grounded(
@@ -182,6 +187,7 @@ def _instance_rows(blocks: list[Rows], touched: IntArray, weight: FloatArray) ->
         position=np.searchsorted(touched, position).astype(np.intp),
         event=event.ravel().astype(np.intp),
         events=np.ascontiguousarray(events),
+        block=np.concatenate([np.where(b.component >= 0, b.number, -1) for b in blocks]).astype(np.intp),
         penalty=_stack_penalties(blocks),
         support=weight[position],
     )
@@ -249,6 +255,7 @@ def _rows(
     number: int,
     constraint: Constraint,
     fires: BoolArray,
+    free: BoolArray,
     events: FloatArray,
     inputs: Inputs,
     classes: Sequence[object],
@@ -257,6 +264,10 @@ def _rows(
 ) -> Rows:
     where = np.flatnonzero(fires)
     groups, names = _groups(constraint, where, inputs)
+    # A group in which every row is labelled (on="all") or weighs nothing has nothing to decide.
+    alive = np.bincount(groups, weights=weight[where] * free[where], minlength=len(names)) > 0
+    where, groups = where[alive[groups]], (np.cumsum(alive) - 1)[groups[alive[groups]]]
+    names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n_groups, n_events = len(names), len(events)
     column = np.concatenate([groups + e * n_groups for e in range(n_events)])
     shape = (inputs.n, n_groups * n_events)
@@ -288,7 +299,13 @@ def _groups(constraint: Constraint, where: IntArray, inputs: Inputs) -> tuple[In
             f"{len(missing)} rows where it applies (row {missing[0]} first). Fill it in, or add a condition that "
             "leaves these rows out."
         )
-    names, groups = np.unique(values, return_inverse=True)
+    try:
+        names, groups = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise ConstraintError(
+            f"The constraint {constraint.title!r} is stated per {constraint.per.name!r}, but that column mixes kinds "
+            "of values that have no common order: make it all texts or all numbers."
+        ) from error
     return groups.astype(np.intp), list(names.tolist())
 
 
@@ -308,6 +325,45 @@ def _penalty(
     return box(np.full(n, low), np.full(n, high), slack)
 
 
+def _refuse_unattainable(
+    block: Rows,
+    constraint: Constraint,
+    forbidden: BoolArray | None,
+    labels: IntArray,
+    weight: FloatArray,
+    classes: Sequence[object],
+) -> None:
+    """Known and forbidden labels may leave a share no room: say so where a penalty would be infinite."""
+    if forbidden is None and constraint.on == "unlabelled":
+        return
+    allowed = np.ones((len(labels), len(classes)), dtype=np.bool_) if forbidden is None else ~forbidden
+    known = np.flatnonzero(labels >= 0)
+    allowed[known] = False
+    allowed[known, labels[known]] = True
+    most, least = np.zeros(len(block.group)), np.zeros(len(block.group))
+    coo = sparse.coo_array(block.fires)
+    inside = block.events[coo.coords[1]] > 0
+    can, must = (allowed[coo.coords[0]] & inside).any(axis=1), ~(allowed[coo.coords[0]] & ~inside).any(axis=1)
+    np.add.at(most, coo.coords[1], weight[coo.coords[0]] * can)
+    np.add.at(least, coo.coords[1], weight[coo.coords[0]] * must)
+    most, least = most / block.support, least / block.support
+    if isinstance(constraint.relation, DistributedAs):
+        shares = block.penalty.grad_conjugate(np.zeros(len(block.penalty)))
+        bad = np.flatnonzero((shares > 0) & (most == 0))
+    elif constraint.is_hard:
+        low, high = constraint.relation.interval
+        bad = np.flatnonzero((most < low - 1e-12) | (least > high + 1e-12))
+    else:
+        return
+    if len(bad):
+        r = bad[0]
+        where = "" if block.group[r] is None else f" in {block.group[r]!r}"
+        raise ConflictError(
+            f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its share between "
+            f"{least[r]:.0%} and {most[r]:.0%}. Change its target, soften it, or drop the rule."
+        )
+
+
 def _offset(fires: sparse.csr_array, events: FloatArray, labels: IntArray, weight: FloatArray) -> FloatArray:
     """What known labels add to each row's sum: only rows with ``on="all"`` fire on labelled positions."""
     known = np.flatnonzero(labels >= 0)
@@ -322,15 +378,31 @@ def _stack_columns(matrices: list[sparse.csc_array], n: int) -> sparse.csr_array
     return sparse.csr_array(sparse.hstack(matrices, format="csr"))
 
 
+def _warn_idle_words(constraint: Constraint, inputs: Inputs) -> None:
+    """A word that occurs nowhere, in a condition that fires thanks to others, is probably misspelt."""
+    if constraint.given is None or not constraint.given.parts:
+        return
+    for leaf in constraint.given.leaves:
+        if leaf.words and not leaf.fires(inputs).any():
+            guess = leaf.suggest(inputs)
+            warnings.warn(
+                f"The constraint {constraint.title!r} also speaks of {leaf!r}, which occurs nowhere"
+                + (f'; did you mean "{guess}"?' if guess else "."),
+                RestingConstraintWarning,
+                stacklevel=5,
+            )
+
+
 def _warn_resting(constraint: Constraint, inputs: Inputs, free: BoolArray) -> None:
     if not np.any(free):
-        why = "every row has a label, and it speaks of unlabelled rows"
+        why = "every row has a label, so there is nothing left to decide"
     elif constraint.given is not None and constraint.given.fires(inputs).any():
         why = "its condition fires on labelled rows only"
     else:
         guess = constraint.given.suggest(inputs) if constraint.given is not None else None
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
-    warnings.warn(f"The constraint {constraint.title!r} rests: {why}.", RestingConstraintWarning, stacklevel=2)
+    end = "" if why.endswith("?") else "."
+    warnings.warn(f"The constraint {constraint.title!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5)
 
 
 class _Ban:

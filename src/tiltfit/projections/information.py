@@ -24,7 +24,7 @@ from tiltfit.inference.independent import infer
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
-from tiltfit.projections.instances import MAX_PRICE, InstanceRows
+from tiltfit.projections.instances import InstanceRows
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -117,17 +117,19 @@ class _Dual:
         first = np.zeros(n_parts + n_inner) if start is None else start
         self.start = first[:n_parts]
         self._inner = first[n_parts:]  # warm start of the inner problems; they are solved exactly from anywhere
-        eta_low, eta_high = self._part.dual_bounds()
+        self._inner_solved = True
+        self._eta_bounds = eta_low, eta_high = self._part.dual_bounds()
         bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
         self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
+        self._cap = _price_cap(tilt, base)
         low, high = -eta_high / self._support, -eta_low / self._support
-        self.low = np.where(bend == 0, np.maximum(low, -MAX_PRICE), low) / self.scale
-        self.high = np.where(bend == 0, np.minimum(high, MAX_PRICE), high) / self.scale
+        self.low = np.where(bend == 0, np.maximum(low, -self._cap), low) / self.scale
+        self.high = np.where(bend == 0, np.minimum(high, self._cap), high) / self.scale
 
     def negative(self, scaled: FloatArray) -> tuple[float, FloatArray]:
         """−dual and its gradient."""
         duals = scaled * self.scale
-        eta = -self._support * duals
+        eta = self._eta(duals)
         marginals, inner_cost, _ = self._tilted(duals)
         m = self._tilt.shared_expectation(marginals.node)
         value = float(self._tilt.weight @ marginals.log_z) + inner_cost
@@ -137,7 +139,7 @@ class _Dual:
 
     def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
         """Everything there is to say about the projection at these duals."""
-        tilt, eta = self._tilt, -self._support * duals
+        tilt, eta = self._tilt, self._eta(duals)
         marginals, inner_cost, shares = self._tilted(duals)
         shared = tilt.shared_expectation(marginals.node)
         prices, log_z = self._prices(duals), float(tilt.weight @ marginals.log_z)
@@ -145,7 +147,7 @@ class _Dual:
         divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z
         value = -log_z - inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
         if tilt.instances is not None:
-            inner_eta = -tilt.instances.support * self._inner
+            inner_eta = tilt.instances.eta(self._inner)
             gap += float(np.sum(tilt.instances.penalty.fenchel_gap(shares, inner_eta)))
             divergence -= float(inner_eta @ shares)
         m = np.concatenate([shared, shares])
@@ -159,8 +161,12 @@ class _Dual:
             violation=tilt.violation(m),
             gap=gap,
             n_eval=n_eval,
-            converged=converged,
+            converged=converged and self._inner_solved,
         )
+
+    def _eta(self, duals: FloatArray) -> FloatArray:
+        """η = −c·θ. Scaling back and forth rounds, and one unit in the last place outside a bound U* is infinite."""
+        return np.clip(-self._support * duals, *self._eta_bounds)
 
     def _prices(self, duals: FloatArray) -> FloatArray:
         """The price of a row is the sum over its parts."""
@@ -173,6 +179,25 @@ class _Dual:
         if tilt.instances is None:
             return tilt.at(self._base, self._prices(duals)), 0.0, np.empty(0)
         potentials = self._base + tilt.features.score(self._prices(duals))
-        marginals, self._inner, shares = tilt.instances.solve(potentials, self._inner, tilt.workers)
-        cost = tilt.instances.penalty.conjugate(-tilt.instances.support * self._inner)
+        marginals, self._inner, shares, self._inner_solved = tilt.instances.solve(
+            potentials, self._inner, self._cap, tilt.workers
+        )
+        cost = tilt.instances.penalty.conjugate(tilt.instances.eta(self._inner))
         return marginals, float(np.sum(cost)), shares
+
+
+_MARGIN = 50.0  # odds of e⁵⁰ to one: beyond any share that a hard constraint can ask for without forbidding labels
+
+
+def _price_cap(tilt: Tilt, base: Potentials) -> float:
+    """More than a hard constraint that can hold ever needs: it may have to overcome p itself and every soft constraint.
+
+    Where hard constraints contradict each other the dual has no maximum; with this cap it has one, and q misses them by
+    as little as possible in total (the cap is an L1 penalty of slope c·cap).
+    """
+    finite = np.where(np.isfinite(base.node), base.node, 0.0)
+    spread = float(np.max(finite, initial=0.0) - np.min(finite, initial=0.0))
+    pull = tilt.penalty.strongest_pull(tilt.support)
+    if tilt.instances is not None:
+        pull = max(pull, tilt.instances.penalty.strongest_pull(tilt.instances.support))
+    return _MARGIN + spread + pull

@@ -22,22 +22,19 @@ from tiltfit.penalties.penalty import Penalty
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-MAX_PRICE = 50.0
-"""Largest price of a hard constraint. Where hard constraints contradict each other the dual has no maximum; with this
-cap it has one, and q misses them by as little as possible in total (the cap is an L1 penalty of slope c·50). A
-constraint that can hold needs no such price: odds of e⁵⁰ are beyond any share that is not forbidden outright."""
-
 
 @dataclass(frozen=True, eq=False)
 class InstanceRows:
     """Row r speaks of ``position[r]`` and of the labels ``events[event[r]]`` (0/1); ``support[r]`` is that position's
-    weight. ``n`` is the number of positions.
+    weight. ``block[r]`` numbers the distribution over all labels that the row is part of (−1: none). ``n`` is the
+    number of positions.
     """
 
     n: int
     position: IntArray
     event: IntArray
     events: FloatArray
+    block: IntArray
     penalty: Penalty
     support: FloatArray
 
@@ -45,23 +42,28 @@ class InstanceRows:
         return len(self.event)
 
     def solve(
-        self, potentials: Potentials, start: FloatArray, workers: Workers
-    ) -> tuple[Marginals, FloatArray, FloatArray]:
-        """q at every position, the prices that give it, and the share of every row."""
+        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers
+    ) -> tuple[Marginals, FloatArray, FloatArray, bool]:
+        """q at every position, the prices that give it, the share of every row, and whether all positions converged."""
         from tiltfit.inference.kernels.instances import solve_positions
 
         node = np.array(potentials.node, dtype=np.float64, order="C")
         log_z, share, prices = np.empty(len(node)), np.empty(len(self)), start.copy()
+        solved = np.ones(len(node), dtype=np.bool_)
         indptr, order, kind, parameters = self._layout
 
         def run(a: int, b: int) -> None:
             solve_positions(
-                node, log_z, share, prices, indptr, order, self.event, self.events, kind, parameters, self.support,
-                MAX_PRICE, a, b,
+                node, log_z, share, prices, solved, indptr, order, self.event, self.events, self.block, kind,
+                parameters, self.support, cap, a, b,
             )  # fmt: skip
 
         workers.run(run, (indptr + np.arange(self.n + 1)) * self.events.shape[1])
-        return Marginals(log_z, node), prices, share
+        return Marginals(log_z, node), prices, share, bool(solved.all())
+
+    def eta(self, prices: FloatArray) -> FloatArray:
+        """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""
+        return np.clip(-self.support * prices, *self.penalty.dual_bounds())
 
     def shares(self, node: FloatArray) -> FloatArray:
         """The share of every row's event under a distribution over labels at every position."""

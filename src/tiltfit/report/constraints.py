@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _MET = 0.005  # within half a per cent of what was asked
-_FELT = 0.005  # a smaller price moves no odds by more than half a per cent
+_HOLDS = 1e-4  # a hard constraint holds or does not; this is what the solver may leave
+_FAR = 0.25  # a soft constraint missed by this much has hardly been heard
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Entry:
     def verdict(self) -> str:
         """The status in words."""
         if self.status == "rests":
-            return "rests: its condition never fires"
+            return "rests: it finds no unlabelled row"
         if self.status == "rules":
             return "holds everywhere: it rules labels out"
         if self.status == "violated":
@@ -73,7 +74,7 @@ class Entry:
         assert self.price is not None
         if self.status == "missed":
             return f"pulls, but is off by {self.miss}"
-        return "holds by itself" if abs(self.price) < _FELT else "holds"
+        return "holds by itself" if self.price == 0 else "holds"
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,22 @@ class ConstraintReport:
                 UnmetConstraintWarning,
                 stacklevel=stacklevel + 1,
             )
+        soft = [e for e in self.entries if e.status in ("met", "missed") and e.price is not None]
+        far = [e for e in soft if e.status == "missed" and e.violation > _FAR]
+        if len(far) > len(soft) / 2:
+            warnings.warn(
+                f"Most constraints ({len(far)} of {len(soft)}) are missed by more than {_percent(_FAR)}. Either the "
+                "targets are far from the data, or the model can hardly move: then the ridge alpha= is strong for "
+                "features of this scale (or beta= is soft); lower it, scale the features up, or "
+                "let vectorizer='tfidf' do it.",
+                UnmetConstraintWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+    @property
+    def violated(self) -> bool:
+        """Whether some hard constraint does not hold."""
+        return any(e.status == "violated" for e in self.entries)
 
 
 def report_constraints(
@@ -192,7 +209,7 @@ class _Rows:
         prices, violation = self._projection.prices[rows], self._projection.violation[rows]
         worst = float(np.max(violation))
         hard = constraint.is_hard
-        status = "met" if worst <= _MET else ("violated" if hard else "missed")
+        status = "met" if worst <= (_HOLDS if hard else _MET) else ("violated" if hard else "missed")
         return Entry(
             name=constraint.name,
             sentence=sentence,
@@ -216,7 +233,12 @@ def _sentence(entry: Entry) -> str:
 def _numbers(entry: Entry) -> tuple[str, str, str, str]:
     if entry.model is None or entry.projected is None or entry.price is None:
         return f"{entry.support:,.0f}", "", "", ""
-    return f"{entry.support:,.0f}", _percent(entry.model), _percent(entry.projected), f"{entry.price:+.2f}"
+    return f"{entry.support:,.0f}", _percent(entry.model), _percent(entry.projected), _price(entry.price)
+
+
+def _price(price: float) -> str:
+    """Two digits that count: the price of a constraint on thousands of rows is small, and still moves them all."""
+    return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
 
 
 def _percent(share: float) -> str:

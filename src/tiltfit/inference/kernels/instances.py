@@ -34,10 +34,12 @@ def solve_positions(
     log_z: FloatArray,
     share: FloatArray,
     prices: FloatArray,
+    solved: npt.NDArray[np.bool_],
     indptr: IndexArray,
     order: IndexArray,
     event: IndexArray,
     events: FloatArray,
+    block: IndexArray,
     kind: IndexArray,
     parameters: FloatArray,
     support: FloatArray,
@@ -53,29 +55,129 @@ def solve_positions(
     for i in range(start, stop):
         s = node[i]
         rows = order[indptr[i] : indptr[i + 1]]
+        alone = len(rows) == 0  # a single row or distribution is exact at once
         for r in rows:
             _shift(s, events[event[r]], prices[r])
         for _ in range(_MAX_SWEEPS):
             moved = 0.0
-            for r in rows:
-                inside = events[event[r]]
-                _shift(s, inside, -prices[r])
-                odds = _log_odds(s, inside)
-                if kind[r] == INTERVAL:
-                    new = _interval_price(odds, parameters[r], support[r], cap)
+            k = 0
+            while k < len(rows):
+                r = rows[k]
+                if block[r] >= 0:
+                    last = k + 1
+                    while last < len(rows) and block[rows[last]] == block[r]:
+                        last += 1
+                    change = _distribution_prices(rows[k:last], event, events, parameters, support, prices, s)
+                    alone, k = last - k == len(rows), last
                 else:
-                    new = _kl_price(odds, parameters[r, 0], parameters[r, 3], support[r])
-                _shift(s, inside, new)
-                moved = max(moved, abs(new - prices[r]))
-                prices[r] = new
-            if moved <= _PRICE_TOL or len(rows) <= 1:
+                    change = _row_price(r, events[event[r]], kind, parameters, support, cap, prices, s)
+                    alone, k = len(rows) == 1, k + 1
+                moved = max(moved, change)
+            if alone or moved <= _PRICE_TOL * (1.0 + _largest(rows, prices)):
                 break
+        else:
+            solved[i] = False
         softmax_rows(node, log_z, i, i + 1)
         for r in rows:
             total = 0.0
             for y in range(node.shape[1]):
                 total += node[i, y] * events[event[r], y]
             share[r] = total
+
+
+@kernel
+def _row_price(
+    r: int,
+    inside: FloatArray,
+    kind: IndexArray,
+    parameters: FloatArray,
+    support: FloatArray,
+    cap: float,
+    prices: FloatArray,
+    s: FloatArray,
+) -> float:
+    """The price of row r, all others held; ``s`` goes from the old price to the new. Returns the change."""
+    _shift(s, inside, -prices[r])
+    odds = _log_odds(s, inside)
+    if kind[r] == INTERVAL:
+        new = _interval_price(odds, parameters[r], support[r], cap)
+    else:
+        new = _kl_price(odds, parameters[r, 0], parameters[r, 3], support[r])
+    _shift(s, inside, new)
+    change: float = abs(new - prices[r])
+    prices[r] = new
+    return change
+
+
+@kernel
+def _largest(rows: IndexArray, prices: FloatArray) -> float:
+    top = 0.0
+    for r in rows:
+        top = max(top, abs(prices[r]))
+    return top
+
+
+@kernel
+def _distribution_prices(
+    rows: IndexArray,
+    event: IndexArray,
+    events: FloatArray,
+    parameters: FloatArray,
+    support: FloatArray,
+    prices: FloatArray,
+    s: FloatArray,
+) -> float:
+    """All prices of one distribution at once; ``s`` goes from the old prices to the new. Returns the largest change.
+
+    Its events cover every label once, so with κ = w/c the optimum has ν_y = κ(u_y/q_y − 1) and log q_y = s_y + ν_y − L.
+    For given L that is v + log v = log(κu_y) − s_y + κ + L with v = κu_y/q_y (u_y = 0: q_y = exp(s_y − κ − L)), and L
+    is where Σ q = 1: a decreasing, convex function of L, so Newton's method cannot overshoot from the left. One by
+    one the rows would creep: a common shift of all prices hardly changes q.
+    """
+    kappa = parameters[rows[0], 3] / support[rows[0]]
+    label = np.empty(len(rows), dtype=np.int64)
+    top = -np.inf
+    for k in range(len(rows)):
+        for y in range(len(s)):
+            if events[event[rows[k]], y] > 0.0:
+                label[k] = y
+        s[label[k]] -= prices[rows[k]]
+        top = max(top, s[label[k]])
+    level = top - kappa  # Σ q ≥ 1 here, from the label at the top alone
+    for _ in range(200):
+        total, slope = -1.0, 0.0
+        for k in range(len(rows)):
+            q, v = _distributed_share(s[label[k]], parameters[rows[k], 0], kappa, level)
+            total += q
+            slope += q / (1.0 + v)
+        step = total / slope
+        level += step
+        if abs(step) <= 1e-15 * max(1.0, abs(level)):
+            break
+    moved = 0.0
+    for k in range(len(rows)):
+        _, v = _distributed_share(s[label[k]], parameters[rows[k], 0], kappa, level)
+        new = v - kappa if s[label[k]] > -np.inf else 0.0
+        moved = max(moved, abs(new - prices[rows[k]]))
+        prices[rows[k]] = new
+        s[label[k]] += new
+    return moved
+
+
+@kernel
+def _distributed_share(s: float, target: float, kappa: float, level: float) -> tuple[float, float]:
+    """(q, v) of one label for a given level."""
+    if s == -np.inf:
+        return 0.0, 0.0
+    if target == 0.0:
+        return np.exp(s - kappa - level), 0.0
+    t = np.log(kappa * target) - s + kappa + level
+    # Wright's omega: the v with v + log v = t.
+    v = t - np.log(t) if t > 1.0 else np.exp(t)
+    if t > -30.0:
+        for _ in range(8):
+            v *= (1.0 + t - np.log(v)) / (1.0 + v)
+    return kappa * target / v, v
 
 
 @kernel
