@@ -66,7 +66,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``auto`` is ``joint``.
     vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
-        How raw texts become features; ``auto`` is ``tfidf``.
+        How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten. A matrix is taken as
+        it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
     feature_names : list of str, optional
         Names of the columns of a matrix, so that constraints can speak of them.
     alpha : float
@@ -76,8 +77,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     gamma : float
         Weight of unlabelled against labelled rows.
     scale : {"unit", "support"}
-        ``unit``: every constraint pulls alike (β as in the paper). ``support``: β is divided by how often the condition
-        fires, so that the pull grows with the data.
+        ``unit``: every constraint pulls alike, however often it fires (β as in the paper). ``support``: β is divided by
+        how often the condition fires, so that each firing pulls alike and the whole pull grows with the data.
     penalize_intercept : bool
         Whether α also applies to the intercepts (as in the paper).
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
@@ -88,9 +89,11 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Number of starts, the first from ``init`` and the others random; the lowest objective wins.
     warm_start : bool
         Start from the last fit, features matched by name.
-    max_iter, tol
-        At most this many rounds; stop when the largest entry of the gradient is below ``tol`` per unit of sample
-    weight. n_jobs : int, optional
+    max_iter : int
+        At most this many rounds.
+    tol : float
+        Stop when the largest entry of the gradient is below ``tol`` times that at weights of zero.
+    n_jobs : int, optional
         Threads; the result does not depend on it. −1: one a core.
     random_state : int, Generator or RandomState, optional
         For random starts; everything else is deterministic.

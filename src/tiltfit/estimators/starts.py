@@ -13,10 +13,9 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def matched_weights(source: Any, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray:
-    """Flat weights from a fitted estimator or a pair (coef, intercept); features are matched by name where both have
-    names.
+    """Flat weights from a fitted estimator or a pair (coef, intercept).
 
-    A feature that the source does not know starts at 0.
+    Features are matched by name where both have names; one that the source does not know starts at 0.
     """
     if isinstance(source, tuple):
         coef, intercept = (np.asarray(part, dtype=np.float64) for part in source)

@@ -31,10 +31,10 @@ def alternate(
     inner_tol: float = 1e-6,
     callback: Callback | None = None,
 ) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or what O can still fall is below tol/100 times its fall
-    so far.
+    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or until O can hardly fall any further.
 
-    Rounds shrink geometrically, often slowly, so the remaining fall is extrapolated from the last two rounds.
+    Rounds shrink geometrically, often slowly, so the fall to come is extrapolated from the last two rounds; it must be
+    below tol/100 of the fall so far.
     """
     limit = problem.gradient_tol(tol, inner_tol)
     weights, duals = start, None

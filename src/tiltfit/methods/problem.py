@@ -45,10 +45,10 @@ class Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """``labels``: class number or −1, one a position. ``touched``: positions on which some constraint fires, the rows
-    of
-    ``tilt``; ``forbidden``: touched positions × labels that hard 0/1 statements rule out. ``alpha``: one entry a
-    weight.
+    """Data, constraints and strengths.
+
+    ``labels``: class number or −1, one a position. ``touched``: positions on which some constraint fires, the rows of
+    ``tilt``. ``forbidden``: touched positions × labels that hard 0/1 statements rule out. ``alpha``: one a weight.
     """
 
     model: MaxEnt

@@ -2,8 +2,7 @@
 
 The two-loop recursion is run on inner products alone (Chen et al. 2014): the direction is a combination of the stored
 steps S, the stored gradient changes Y and the gradient, so the history is touched only by S·g, Y·g and by the final
-combination, each one matrix–vector product. Cost of an iteration: 4·memory·n multiplications and one or two
-evaluations.
+combination, each one matrix product. An iteration costs some 6·memory·n multiplications and one or two evaluations.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""From constraints as data to rows of an information projection: which positions fire, which labels count, which
-penalty.
+"""From constraints as data to rows of an information projection: where they fire, on which labels, which penalty.
 
 A constraint becomes one row for its event; ``distributed_as`` one row a class; ``per=`` a row for each group or
 instance. Hard statements of 0 or 1 have no finite price: they become forbidden labels instead of rows.
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.data.inputs import Inputs, is_missing
-from tiltfit.errors import ConflictError, ConstraintError, RestingConstraintWarning, UnsupportedError
+from tiltfit.errors import ConstraintError, RestingConstraintWarning, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.language.conditions import Column
@@ -31,6 +30,7 @@ from tiltfit.penalties.penalty import REGISTRY, Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.instances import InstanceRows
+from tiltfit.projections.rules import Ban, Room
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -40,8 +40,7 @@ Key = tuple[int, int, object]
 
 @dataclass(frozen=True)
 class Strength:
-    """The default β, and whether it is per constraint (``unit``) or per firing (``support``: β/c, the same pull at
-    any n)."""
+    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c)."""
 
     beta: float
     scale: str
@@ -113,7 +112,7 @@ def ground(
     free = labels < 0
     blocks: list[Rows] = []
     resting: list[int] = []
-    ban = _Ban(len(classes), inputs.n)
+    ban = Ban(len(classes), inputs.n)
     for number, constraint in enumerate(constraints):
         seen = free if constraint.on == "unlabelled" or _is_local(constraint) else np.ones_like(free)
         if _is_local(constraint):
@@ -137,7 +136,8 @@ def ground(
         is_touched[block.fires.indices] = True
     touched = np.flatnonzero(is_touched & free)
     for block in blocks:
-        _refuse_unattainable(block, constraints[block.number], forbidden, labels, weight, classes)
+        room = Room(block.fires, block.events, block.support, forbidden, labels, weight)
+        room.check(constraints[block.number], block.penalty, block.group)
     if not len(touched):
         return Grounded(constraints, None, touched, None, resting=tuple(resting))
     return Grounded(
@@ -325,45 +325,6 @@ def _penalty(
     return box(np.full(n, low), np.full(n, high), slack)
 
 
-def _refuse_unattainable(
-    block: Rows,
-    constraint: Constraint,
-    forbidden: BoolArray | None,
-    labels: IntArray,
-    weight: FloatArray,
-    classes: Sequence[object],
-) -> None:
-    """Known and forbidden labels may leave a share no room: say so where a penalty would be infinite."""
-    if forbidden is None and constraint.on == "unlabelled":
-        return
-    allowed = np.ones((len(labels), len(classes)), dtype=np.bool_) if forbidden is None else ~forbidden
-    known = np.flatnonzero(labels >= 0)
-    allowed[known] = False
-    allowed[known, labels[known]] = True
-    most, least = np.zeros(len(block.group)), np.zeros(len(block.group))
-    coo = sparse.coo_array(block.fires)
-    inside = block.events[coo.coords[1]] > 0
-    can, must = (allowed[coo.coords[0]] & inside).any(axis=1), ~(allowed[coo.coords[0]] & ~inside).any(axis=1)
-    np.add.at(most, coo.coords[1], weight[coo.coords[0]] * can)
-    np.add.at(least, coo.coords[1], weight[coo.coords[0]] * must)
-    most, least = most / block.support, least / block.support
-    if isinstance(constraint.relation, DistributedAs):
-        shares = block.penalty.grad_conjugate(np.zeros(len(block.penalty)))
-        bad = np.flatnonzero((shares > 0) & (most == 0))
-    elif constraint.is_hard:
-        low, high = constraint.relation.interval
-        bad = np.flatnonzero((most < low - 1e-12) | (least > high + 1e-12))
-    else:
-        return
-    if len(bad):
-        r = bad[0]
-        where = "" if block.group[r] is None else f" in {block.group[r]!r}"
-        raise ConflictError(
-            f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its share between "
-            f"{least[r]:.0%} and {most[r]:.0%}. Change its target, soften it, or drop the rule."
-        )
-
-
 def _offset(fires: sparse.csr_array, events: FloatArray, labels: IntArray, weight: FloatArray) -> FloatArray:
     """What known labels add to each row's sum: only rows with ``on="all"`` fire on labelled positions."""
     known = np.flatnonzero(labels >= 0)
@@ -403,50 +364,3 @@ def _warn_resting(constraint: Constraint, inputs: Inputs, free: BoolArray) -> No
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
     end = "" if why.endswith("?") else "."
     warnings.warn(f"The constraint {constraint.title!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5)
-
-
-class _Ban:
-    """Collects labels that hard statements of 0 or 1 rule out."""
-
-    def __init__(self, n_labels: int, n: int) -> None:
-        self._shape = (n, n_labels)
-        self._mask: BoolArray | None = None
-        self._takers: list[tuple[int, BoolArray, BoolArray]] = []
-
-    def supports(self, weight: FloatArray) -> dict[int, float]:
-        """The constraints taken over, with their supports."""
-        return {number: float(weight[fires].sum()) for number, fires, _ in self._takers}
-
-    def take(self, number: int, constraint: Constraint, fires: BoolArray, events: FloatArray, labels: IntArray) -> bool:
-        """Whether the constraint is a hard 0 or 1; if so it is taken over as forbidden labels."""
-        if not constraint.is_hard:
-            return False
-        low, high = constraint.relation.interval
-        if high > 0 and low < 1:
-            return False
-        banned = events[0] > 0 if high <= 0 else events[0] == 0
-        against = np.flatnonzero(fires & (labels >= 0) & banned[labels])
-        if len(against):
-            raise ConflictError(
-                f"The constraint {constraint.title!r} rules out the label that row {against[0]} has. "
-                'Correct the label, soften the constraint with slack=, or leave out on="all".'
-            )
-        if self._mask is None:
-            self._mask = np.zeros(self._shape, dtype=np.bool_)
-        self._mask[fires] |= banned
-        self._takers.append((number, fires, banned))
-        return True
-
-    def mask(self, constraints: ConstraintSet, free: BoolArray) -> BoolArray | None:
-        """Forbidden labels, positions × labels, on unlabelled positions."""
-        if self._mask is None:
-            return None
-        self._mask[~free] = False
-        empty = np.flatnonzero(self._mask.all(axis=1))
-        if len(empty):
-            names = [constraints[number].title for number, fires, _ in self._takers if fires[empty[0]]]
-            raise ConflictError(
-                f"No label is left for row {empty[0]}: {' and '.join(repr(n) for n in names)} together rule out all of "
-                "them. Soften one with slack= or a target inside (0, 1)."
-            )
-        return self._mask if self._mask.any() else None

@@ -31,8 +31,7 @@ FloatArray = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """q and what it took: prices (per row), dual variables (per part), D(q‖p) + U by its dual value, and how good it
-    is.
+    """q and what it took: prices (per row), dual variables (per part), D(q‖p) + U by its dual value, its quality.
 
     ``divergence`` is Σ w D(q‖p); ``expectation`` is m(q); ``violation`` how far m is from where U is least, per row;
     ``gap`` the duality gap, which is the Fenchel–Young gap of the penalty.
