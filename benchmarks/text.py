@@ -53,9 +53,7 @@ def main() -> int:
     rows = []
     for name in arguments.names:
         if not available(name):
-            print(
-                f"{name}: not on this machine, skipped (TILTFIT_DATA names its folder)", file=sys.stderr
-            )
+            print(f"{name}: not on this machine, skipped (TILTFIT_DATA names its folder)", file=sys.stderr)
             continue
         rows.append(measure(name, n_jobs=arguments.jobs, solver=arguments.solver))
         if not arguments.json:
