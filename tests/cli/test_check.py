@@ -116,7 +116,7 @@ def test_constraint_on_sequences_cannot_be_asked_of_documents(folder: Path) -> N
     assert run("c.toml")[0] == 0
     code, _, err = run("c.toml", "--data", "d.jsonl")
     assert code == 1
-    assert "error: The constraint 'stays': it speaks of sequences" in err
+    assert "error: The constraint 'stays' speaks of sequences" in err
 
 
 def test_column_conditions_need_the_column(folder: Path) -> None:
@@ -137,3 +137,15 @@ def test_missing_files() -> None:
     assert (code, out) == (1, "")
     assert err.startswith("error: ")
     assert "e.toml" in err
+
+
+def test_what_train_would_refuse_is_an_error_here(tmp_path: Path) -> None:
+    data = tmp_path / "d.jsonl"
+    data.write_text('{"text": "a puck"}\n{"text": "a bat"}\n')
+    head = 'version = 1\nclasses = ["a", "b"]\n[[constraint]]\nname = "s"\nlabel = "a"\nabout = 0.5\n'
+    share, groups = head + 'of = { labels = ["a", "b"] }\n', head + 'per = { column = "county" }\n'
+    for text, message in ((share, "'s'"), (groups, "county"), ("version = 1\n", "no constraint")):
+        (tmp_path / "c.toml").write_text(text)
+        code, out, _ = run(str(tmp_path / "c.toml"), "--data", str(data), "--json")
+        assert code == 1
+        assert message in json.loads(out)["errors"][0]

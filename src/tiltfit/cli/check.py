@@ -114,6 +114,8 @@ def _check(path: Path, rows: Dataset | None) -> Result:
         constraints = ConstraintSet.from_toml(path)
     except (ConstraintError, ConstraintFileError, UnsupportedError) as error:
         return Result(str(path), errors=[str(error)])
+    if not len(constraints):
+        return Result(str(path), constraints.classes or (), errors=[f"{path} states no constraint."])
     if rows is None:
         lines = [Line(c.title, str(c)) for c in constraints]
         return Result(str(path), constraints.classes or (), lines)
@@ -134,7 +136,8 @@ def _check_on(path: str, constraints: ConstraintSet, rows: Dataset) -> Result:
         try:
             fires = _fires(constraint, inputs)
         except (ConstraintError, UnsupportedError) as error:
-            errors.append(f"The constraint {constraint.title!r}: {error}")
+            named = constraint.title in str(error)
+            errors.append(str(error) if named else f"The constraint {constraint.title!r}: {error}")
             lines.append(Line(constraint.title, str(constraint)))
             continue
         if constraint.given is not None:
@@ -147,8 +150,12 @@ def _check_on(path: str, constraints: ConstraintSet, rows: Dataset) -> Result:
 def _fires(constraint: Constraint, inputs: Inputs) -> npt.NDArray[np.bool_]:
     import numpy as np
 
-    if constraint.is_sequence:
-        raise UnsupportedError("it speaks of sequences, but the data are documents.")
+    from tiltfit.language.conditions import Column
+    from tiltfit.projections.grounding import refuse_for_documents
+
+    refuse_for_documents(constraint)
+    if isinstance(constraint.per, Column):
+        inputs.column(constraint.per.name)
     return np.ones(inputs.n, dtype=np.bool_) if constraint.given is None else constraint.given.fires(inputs)
 
 
