@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
@@ -37,8 +38,43 @@ def test_all_labels_forbidden_is_zero_mass_not_nan():
     assert got.node.tolist() == [[0.0, 0.0, 0.0]]
 
 
-def test_same_bits_at_any_number_of_threads_and_input_untouched():
-    node = np.random.default_rng(0).normal(size=(50_000, 5))
+def test_the_exponential_to_one_unit_in_the_last_place():
+    from tiltfit.inference.kernels.softmax import exp_of_negative
+
+    rng = np.random.default_rng(0)
+    x = np.concatenate([-rng.random(3000), -708 * rng.random(3000), [0.0, -0.0, -1e-300, -708.0]])
+    got = np.array([exp_of_negative(v) for v in x])
+    np.testing.assert_allclose(got, np.exp(x), rtol=np.finfo(float).eps, atol=0)
+    assert exp_of_negative(-708.1) == exp_of_negative(-np.inf) == 0.0
+    assert np.isnan(exp_of_negative(np.nan))
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 7, 64, 3000])
+def test_more_rows_than_fit_a_block(n_labels):
+    node = 10 * np.random.default_rng(0).normal(size=(5000 // n_labels + 2, n_labels))
+    got = infer(Potentials(node))
+    np.testing.assert_allclose(got.log_z, logsumexp(node, axis=1), rtol=1e-12)
+    np.testing.assert_allclose(got.node, softmax(node, axis=1), rtol=1e-12)
+
+
+def test_nan_is_not_swallowed():
+    got = infer(Potentials(np.array([[0.0, np.nan], [0.0, 0.0]])))
+    assert np.isnan(got.log_z[0])
+    assert np.isnan(got.node[0]).any()
+    assert got.node[1].tolist() == [0.5, 0.5]
+
+
+def test_overwriting_gives_the_same_and_takes_the_place_of_the_potentials():
+    node = np.random.default_rng(0).normal(size=(9, 4))
+    kept = infer(Potentials(node))
+    got = infer(Potentials(node), overwrite=True)
+    assert got.node is node
+    assert np.array_equal(got.node, kept.node)
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 5, 11])
+def test_same_bits_at_any_number_of_threads_and_input_untouched(n_labels):
+    node = np.random.default_rng(0).normal(size=(50_000, n_labels))
     kept = node.copy()
     one, three = infer(Potentials(node), Workers(1)), infer(Potentials(node), Workers(3))
     assert np.array_equal(one.node, three.node)

@@ -11,8 +11,10 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Marginals, Potentials
 
 
-def infer(potentials: Potentials, workers: Workers | None = None) -> Marginals:
+def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: bool = False) -> Marginals:
     """log Z and marginals of every position. A position whose labels are all forbidden has log Z = −inf and p = 0.
+
+    ``overwrite``: the marginals may take the place of the potentials, which nobody needs any more.
 
     >>> import numpy as np
     >>> infer(Potentials(np.log([[1.0, 3.0]]))).node.tolist()
@@ -20,7 +22,7 @@ def infer(potentials: Potentials, workers: Workers | None = None) -> Marginals:
     """
     from tiltfit.inference.kernels.softmax import softmax_rows
 
-    node = np.array(potentials.node, dtype=np.float64, order="C")
+    node = np.array(potentials.node, dtype=np.float64, order="C", copy=None if overwrite else True)
     log_z = np.empty(len(node))
     (workers or Workers()).run(lambda a, b: softmax_rows(node, log_z, a, b), len(node))
     return Marginals(log_z, node)
