@@ -105,8 +105,11 @@ def _peak_of_fit(documents: Documents, kind: str, how: str, max_iter: int) -> in
     if how == "resident":
         return resident_growth(fit)[0]
     tracemalloc.start()
-    fit()
-    return tracemalloc.get_traced_memory()[1]
+    try:
+        fit()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def _fit(documents: Documents, kind: str, max_iter: int) -> Callable[[], object]:
