@@ -17,7 +17,7 @@ import tracemalloc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -28,8 +28,6 @@ from tiltfit import TiltClassifier
 
 KINDS = ("constraints", "labels")
 PER_LABEL = 15
-
-T = TypeVar("T")
 
 
 def limit(documents: Documents) -> int:
@@ -55,14 +53,24 @@ def measure(documents: Documents, kind: str, max_iter: int = 12) -> dict[str, An
     }
 
 
-def resident_growth(work: Callable[[], T]) -> tuple[int, T]:
+def traced_peak(work: Callable[[], object]) -> int:
+    """The most bytes that arrays and objects made during ``work`` took at once."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def resident_growth(work: Callable[[], object]) -> int:
     """How many bytes of memory more than before this process held at most during ``work`` (Linux; elsewhere 0)."""
     forget = Path("/proc/self/clear_refs")
     if forget.exists():
         forget.write_text("5")  # the highest level so far
     before = _status("VmRSS")
-    answer = work()
-    return max(0, _status("VmHWM") - before), answer
+    work()
+    return max(0, _status("VmHWM") - before)
 
 
 def _status(field: str) -> int:
@@ -102,14 +110,7 @@ def _peak_of_fit(documents: Documents, kind: str, how: str, max_iter: int) -> in
     small = generate(200, n_words=300, n_classes=3, length=30)
     _fit(small, kind, 2)()  # compiles the kernels
     fit = _fit(documents, kind, max_iter)
-    if how == "resident":
-        return resident_growth(fit)[0]
-    tracemalloc.start()
-    try:
-        fit()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+    return traced_peak(fit) if how == "traced" else resident_growth(fit)
 
 
 def _fit(documents: Documents, kind: str, max_iter: int) -> Callable[[], object]:
