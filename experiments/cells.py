@@ -32,9 +32,10 @@ class Setting:
     weighting: str = "tfidf"
     length: float | None = 10.0
     solver: str = "joint"
+    tol: float = 1e-3
 
     def __str__(self) -> str:
-        return f"{self.scale} β={self.beta:g}, α={self.alpha:g}, {self.vectorizer}, {self.solver}"
+        return f"{self.scale} β={self.beta:g}, α={self.alpha:g}, {self.vectorizer}, {self.solver}, tol={self.tol:g}"
 
     @property
     def vectorizer(self) -> str:
@@ -58,7 +59,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Score:
-    """``constraints``: how many act; ``seconds``: processor time of ``fit``."""
+    """``constraints``: how many act; ``seconds``: processor time of ``fit``; ``missed``: how far q stays from the
+    targets, on average."""
 
     macro_f1: float
     documents: int
@@ -66,20 +68,20 @@ class Score:
     seconds: float
     rounds: int
     converged: bool
+    missed: float = 0.0
 
 
 class Store:
     """Scores by cell key, written after every cell, so that a run can be interrupted. The folder ignores itself."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
         self._scores: dict[str, Score] = {}
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-            if path.is_file():
-                kept = json.loads(path.read_text(encoding="utf-8"))
-                self._scores = {key: Score(**fields) for key, fields in kept.items()}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
+        if path.is_file():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            self._scores = {key: Score(**fields) for key, fields in kept.items()}
 
     def __getitem__(self, cell: Cell) -> Score:
         return self._scores[cell.key]
@@ -89,7 +91,7 @@ class Store:
 
     def complete(self, cells: list[Cell], tell: Callable[[str], None]) -> None:
         """Measure the cells that are not there yet, split by split."""
-        missing = sorted({c for c in cells if c not in self}, key=lambda c: (c.collection, c.seed, c.size))
+        missing = sorted({c for c in cells if c not in self}, key=lambda c: (c.collection, c.seed, c.size, c.key))
         for number, cell in enumerate(missing, start=1):
             score = measure(cell)
             self._scores[cell.key] = score
@@ -98,15 +100,13 @@ class Store:
             tell(f"{number}/{len(missing)} {cell.key}: {score.macro_f1:.3f} ({score.seconds:.1f} s{mark})")
 
     def _write(self) -> None:
-        if self._path is None:
-            return
         beside = self._path.with_suffix(".new")
         beside.write_text(json.dumps({k: asdict(s) for k, s in self._scores.items()}, indent=1), encoding="utf-8")
         os.replace(beside, self._path)
 
 
 def measure(cell: Cell) -> Score:
-    """Learn without a label (except ``supervised``), judge on the other side of the development split."""
+    """Learn without a label (except ``all labels``), judge on the other side of the development split."""
     split = development_split(cell.collection, cell.seed, cell.size)
     if isinstance(cell.method, Setting):
         return _constrained(split, cell.method)
@@ -125,6 +125,7 @@ def _constrained(split: Split, setting: Setting) -> Score:
         alpha=setting.alpha,
         beta=setting.beta,
         max_iter=ROUNDS[setting.solver],
+        tol=setting.tol,
         n_jobs=1,
     )
     return _judge(classifier, split, data.train, None, data.judged, len(constraints))
@@ -156,7 +157,16 @@ def _judge(classifier: TiltClassifier, split: Split, X: object, y: object, judge
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constraints not met, rounds used up: part of what is measured
-        classifier.fit(X, y)
+        classifier.fit(X, y, sample_weight=None if split.times == 1 else np.full(len(split.texts), float(split.times)))
     seconds = time.process_time() - started
     f1 = f1_score(split.judged_labels, classifier.predict(judged), average="macro")
-    return Score(float(f1), len(split.texts), constraints, seconds, classifier.n_iter_, bool(classifier.converged_))
+    missed = [entry.violation for entry in classifier.constraint_report_]
+    return Score(
+        macro_f1=float(f1),
+        documents=len(split.texts) * split.times,
+        constraints=constraints,
+        seconds=seconds,
+        rounds=classifier.n_iter_,
+        converged=bool(classifier.converged_),
+        missed=float(np.mean(missed)) if missed else 0.0,
+    )

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean, stdev
+from textwrap import fill
 
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
 from experiments.cells import REFERENCES, ROUNDS, Cell, Score, Setting, Store
-from experiments.plan import ALPHAS, CHOSEN, Plan
+from experiments.plan import CHOSEN, Plan
 
 COMMAND = "python -m experiments.defaults"
 
@@ -20,10 +21,7 @@ HOW = """\
 
 Written by `{command}`; change that program, not this page. Numbers are macro-F1.
 
-**Data.** {collections}. Only each collection's training part is read, split again 70 : 30 into texts to learn from and
-texts to judge by ({seeds}); what `python -m benchmarks.text` tests on is never seen. No document is
-labelled: the constraints say "about 90% of the documents with this word have this label" for the most informative
-words of each label, as in that benchmark.
+{data}
 
 **Spread.** ± is the standard deviation over the splits of a collection. *Loss* is how far a setting stays behind the
 best one of each collection, on average over the collections; *worst* is the largest of these distances; *rank* is the
@@ -33,6 +31,13 @@ mean rank. Different splits move all settings alike, so differences between rows
 
 {choice}
 """
+
+DATA = (
+    "**Data.** {collections}. Only the training part of a collection is read, split again 70 : 30 into texts to learn "
+    "from and texts to judge by; what `python -m benchmarks.text` tests on is never seen. No document is labelled: the "
+    'constraints say "about 90% of the documents with this word have this label" for the most informative words of '
+    "each label, as in that benchmark."
+)
 
 GRID = """\
 ## Scale, β and the length of documents
@@ -44,8 +49,7 @@ c². Sorted by loss; the chosen setting is bold.
 FACTORS = """\
 ## One factor at a time
 
-Around the chosen setting, on the first split of each collection. Behind each collection's column the change against
-the chosen setting.
+Around the chosen setting, on the first split of each collection; in brackets the change against it.
 """
 
 SOLVERS = """\
@@ -68,12 +72,10 @@ setting's distance to it.
 
 def page(plan: Plan, store: Store) -> str:
     """The whole page."""
-    names = list(plan.seeds)
     sections = [
         HOW.format(
             command=COMMAND,
-            collections=", ".join(_size(name, store) for name in names),
-            seeds=", ".join(f"{name} {n}" for name, n in plan.seeds.items()) + " splits",
+            data=_data(plan, store),
             choice=_choice(plan, store),
         ),
         GRID + "\n" + _grid(plan, store),
@@ -158,14 +160,19 @@ def _spread(plan: Plan, store: Store, name: str, method: Setting | str) -> str:
 def _factors(plan: Plan, store: Store) -> str:
     base = [store[Cell(name, 0, CHOSEN)].macro_f1 for name in plan.seeds]
     rows = [["**chosen**", *(f"{f1:.3f}" for f1 in base), "", "0"]]
-    for setting in (*(replace(CHOSEN, alpha=a) for a in ALPHAS), *plan.variations):
+    for setting in plan.variations:
         found = [store[Cell(name, 0, setting)] for name in plan.seeds]
         changes = [score.macro_f1 - f1 for score, f1 in zip(found, base, strict=True)]
         cells = [f"{s.macro_f1:.3f} ({c:+.3f})" for s, c in zip(found, changes, strict=True)]
-        name = f"α={setting.alpha:g}" if setting.alpha != CHOSEN.alpha else setting.vectorizer
-        rows.append([name, *cells, f"{fmean(changes):+.3f}", f"{max(s.rounds for s in found)}"])
+        rows.append([_change(setting), *cells, f"{fmean(changes):+.3f}", f"{max(s.rounds for s in found)}"])
     rows[0][-2:] = ["", f"{max(store[Cell(name, 0, CHOSEN)].rounds for name in plan.seeds)}"]
     return _table(["", *plan.seeds, "mean change", "most rounds"], rows)
+
+
+def _change(setting: Setting) -> str:
+    if setting.alpha != CHOSEN.alpha:
+        return f"α={setting.alpha:g}"
+    return f"tol={setting.tol:g}" if setting.tol != CHOSEN.tol else setting.vectorizer
 
 
 def _solvers(plan: Plan, store: Store) -> str:
@@ -194,9 +201,13 @@ def _sizes(plan: Plan, store: Store) -> str:
     return _table(["", "documents", "acting", *(f"{s.scale} {s.beta:g}" for s in plan.sized), "loss"], rows)
 
 
-def _size(name: str, store: Store) -> str:
-    score = store[Cell(name, 0, CHOSEN)]
-    return f"{name} ({score.documents:,} texts, {score.constraints} constraints)"
+def _data(plan: Plan, store: Store) -> str:
+    sizes = []
+    for name, n in plan.seeds.items():
+        score = store[Cell(name, 0, CHOSEN)]
+        splits = f"{n} splits" if n > 1 else "one split"
+        sizes.append(f"{name} ({splits}, {score.documents:,} texts to learn from, {score.constraints} constraints)")
+    return fill(DATA.format(collections=", ".join(sizes)), 120)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -7,7 +7,7 @@ split of its own, another seed draws another test part, and what seed 0 tests on
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,21 +35,25 @@ class Split:
     judged_texts: tuple[str, ...]
     judged_labels: Labels
     constraints: tuple[Constraint, ...]
+    times: int = 1
+    """How often each text counts."""
 
     def resize(self, size: str, seed: int) -> Split:
-        """Learn from ``all`` texts, from a number of them at random (smaller ones are part of larger ones), or from
-        ``all + judged``: also from the texts (never the labels) of the judged side.
+        """Learn from ``all`` texts, from a number of them at random (smaller ones are part of larger ones), from
+        ``all + judged``: also from the texts (never the labels) of the judged side, or from ``all × k``: as many as if
+        each came k times.
 
         The constraints stay: what people know does not depend on how many documents they have collected.
         """
         if size == "all":
             return self
+        if size.startswith("all × "):
+            return replace(self, times=int(size.removeprefix("all × ")))
         if size == "all + judged":
-            texts, labels = self.texts + self.judged_texts, np.append(self.labels, np.full(len(self.judged_texts), ""))
-        else:
-            rows = np.random.default_rng(seed).permutation(len(self.texts))[: int(size)]
-            texts, labels = tuple(self.texts[i] for i in rows), self.labels[rows]
-        return Split(self.name, self.classes, texts, labels, self.judged_texts, self.judged_labels, self.constraints)
+            unknown = np.full(len(self.judged_texts), "")
+            return replace(self, texts=self.texts + self.judged_texts, labels=np.append(self.labels, unknown))
+        rows = np.random.default_rng(seed).permutation(len(self.texts))[: int(size)]
+        return replace(self, texts=tuple(self.texts[i] for i in rows), labels=self.labels[rows])
 
 
 @dataclass(frozen=True, eq=False)

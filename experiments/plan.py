@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from experiments.cells import REFERENCES, Cell, Setting
 
-CHOSEN = Setting(scale="unit", beta=0.03, alpha=1.0, weighting="tfidf", length=10.0, solver="joint")
-"""What the tables recommend, hence the defaults of ``TiltClassifier``."""
+CHOSEN = Setting(scale="unit", beta=0.1, alpha=1.0, weighting="tfidf", length=10.0, solver="joint")
+"""The centre of the variations: what suits a hundred or more labelled words. Whether it should be the default is open:
+with the dozen well-stated constraints of the demo a smaller β, the paper's 0.01, does better."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Which cells to measure. ``seeds``: how many splits of each collection; the first is enough for ``variations``
-    (slow ones among them) and for the collections whose judged side is large."""
+    """Which cells to measure. ``seeds``: how many splits of each collection, one where the judged side is large;
+    ``variations`` are tried on the first."""
 
     seeds: dict[str, int]
     grid: tuple[Setting, ...]
@@ -31,7 +33,7 @@ class Plan:
         return [Cell(name, 0, s) for name in self.seeds for s in settings]
 
     def cells(self) -> list[Cell]:
-        cells = self.splits([*REFERENCES, *self.grid, *(replace(CHOSEN, alpha=a) for a in ALPHAS)])
+        cells = self.splits([*REFERENCES, *self.grid])
         cells += self.first_splits(self.variations)
         cells += [Cell(name, 0, replace(CHOSEN, solver="alternating")) for name in self.alternating]
         for name, sizes in self.sizes.items():
@@ -39,23 +41,30 @@ class Plan:
         return cells
 
 
-STRENGTHS = (*product(["unit"], (0.003, 0.01, 0.03, 0.1, 0.3)), *product(["support"], (0.1, 0.3, 1.0, 3.0)))
+STRENGTHS = (*product(["unit"], (0.003, 0.01, 0.03, 0.1, 0.3)), *product(["support"], (0.3, 1.0, 3.0)))
 LENGTHS = (3.0, 10.0, 30.0)
-ALPHAS = (0.3, 3.0)
-VECTORIZERS = (("log", 10.0), ("log", None), ("binary", None), ("counts", None))
+VARIATIONS: tuple[dict[str, Any], ...] = (
+    {"alpha": 0.3},
+    {"alpha": 3.0},
+    {"weighting": "log", "length": 10.0},
+    {"weighting": "log", "length": None},
+    {"weighting": "binary", "length": None},
+    {"weighting": "counts", "length": None},
+    {"tol": 1e-5},
+)
 
 FULL = Plan(
     seeds={"youtube": 3, "movie": 3, "webkb": 3, "sector": 1, "20newsgroups": 1},
     grid=tuple(Setting(s, b, length=n) for (s, b), n in product(STRENGTHS, LENGTHS)),
-    variations=tuple(replace(CHOSEN, weighting=w, length=n) for w, n in VECTORIZERS),
+    variations=tuple(replace(CHOSEN, **change) for change in VARIATIONS),
     alternating=("youtube", "movie", "webkb"),
-    sized=tuple(Setting(s, b) for s, b in STRENGTHS if (s, b) not in {("unit", 0.3), ("support", 0.1)}),
+    sized=tuple(Setting(s, b) for s, b in STRENGTHS if s == "unit" or b == 1),
     sizes={
         "youtube": ("200",),
         "movie": ("200",),
-        "webkb": ("200", "1000"),
+        "webkb": ("200", "1000", "all × 10"),
         "sector": ("200", "1000", "3000"),
-        "20newsgroups": ("200", "1000", "3000", "all + judged"),
+        "20newsgroups": ("200", "1000", "3000", "all + judged", "all × 10"),
     },
 )
 QUICK = Plan(
