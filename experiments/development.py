@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,12 +17,15 @@ from benchmarks.labelled_words import DEFAULT_WORDS, WORDS_A_LABEL, load_task, o
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from tiltfit import Constraint, expect, feature
+from tiltfit import Constraint, ConstraintSet, expect, feature
+from tiltfit.demo.tickets import CONSTRAINTS, generate
+from tiltfit.demo.tickets import split as split_tickets
 from tiltfit.features.text import LENGTH, fit_bag_of_words
 from tiltfit.language.texts import Word
 
 Labels = npt.NDArray[np.str_]
 TARGET = 0.9
+TICKETS = "tickets"
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +68,25 @@ class Features:
     train: sparse.csr_array
     judged: sparse.csr_array
 
-    def constraints(self, stated: tuple[Constraint, ...]) -> list[Constraint]:
-        """The same constraints, on columns instead of on words; a word that no text has cannot fire and is left out."""
-        known = set(self.words)
-        said = [(c, c.given.text) for c in stated if isinstance(c.given, Word)]
-        return [expect(*c.event.names, given=feature(w)).about(TARGET) for c, w in said if w in known]
+    def constraints(self, split: Split, *, true_targets: bool = False) -> list[Constraint]:
+        """The split's constraints, on columns instead of on words; a word that no text has cannot fire and is left out.
+
+        ``true_targets``: each with the label's true share among the texts with the word, instead of 0.9.
+        """
+        column = {name: j for j, name in enumerate(self.words)}
+        made = []
+        for constraint in split.constraints:
+            if not isinstance(constraint.given, Word) or constraint.given.text not in column:
+                continue
+            word = constraint.given.text
+            names = constraint.event.names
+            share = self._share(split.labels, column[word], names) if true_targets else TARGET
+            made.append(expect(*names, given=feature(word)).about(share))
+        return made
+
+    def _share(self, labels: Labels, column: int, names: tuple[Any, ...]) -> float:
+        rows = self.train[:, [column]].nonzero()[0]
+        return float(np.mean(np.isin(labels[rows], names)))
 
 
 @lru_cache(maxsize=1)
@@ -86,6 +104,8 @@ def development_split(name: str, seed: int, size: str = "all") -> Split:
 
 @lru_cache(maxsize=1)
 def _whole_split(name: str, seed: int) -> Split:
+    if name == TICKETS:
+        return _tickets(seed)
     texts, labels = development_part(name)
     learn, judge = train_test_split(np.arange(len(texts)), test_size=0.3, random_state=seed, stratify=labels)
     train = [texts[i] for i in learn]
@@ -116,6 +136,21 @@ def features(split: Split, weighting: str, length: float | None) -> Features:
     if length is not None:
         train, judged = _of_length(train, length), _of_length(judged, length)
     return Features(found.words, train, judged)
+
+
+def _tickets(seed: int) -> Split:
+    """The demo's generated tickets with its own statements; the demo itself is judged on seed 0, which is left out."""
+    train, judged = split_tickets(generate(2400, seed + 1))
+    stated = ConstraintSet.from_toml(CONSTRAINTS)
+    return Split(
+        TICKETS,
+        tuple(np.unique(train.labels).tolist()),
+        tuple(train.texts),
+        np.array(train.labels),
+        tuple(judged.texts),
+        np.array(judged.labels),
+        tuple(stated),
+    )
 
 
 @lru_cache(maxsize=3)
