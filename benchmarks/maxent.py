@@ -83,6 +83,7 @@ def supervised_projection(documents: Documents, workers: Workers, n_iter: int) -
         np.zeros(model.n_weights),
         gradient_tol=1e-12,
         max_iter=n_iter,
+        workers=workers,
     )
 
 

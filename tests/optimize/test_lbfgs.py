@@ -43,31 +43,6 @@ def test_rosenbrock_in_twenty_dimensions_as_quickly_as_scipy():
     assert found.n_eval <= 1.5 * scipy.nfev
 
 
-def test_direction_is_that_of_the_textbook_two_loop_recursion():
-    from tiltfit.optimize.lbfgs import _History
-
-    rng = np.random.default_rng(0)
-    g = rng.normal(size=6)
-    history, pairs = _History(4, g), []
-    for _ in range(7):  # more than the memory holds
-        s = rng.normal(size=6)
-        y = s + 0.1 * rng.normal(size=6)
-        g = g + y
-        history.move(s, y, g)
-        pairs = [*pairs, (s, y)][-4:]
-    history.move(-s, y, g + y)  # no positive curvature: left out
-    g = g + y
-    r, alphas = g.copy(), []
-    for s, y in reversed(pairs):
-        alphas.append((s @ r) / (s @ y))
-        r -= alphas[-1] * y
-    s, y = pairs[-1]
-    r *= (s @ y) / (y @ y)
-    for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
-        r += s * (alpha - (y @ r) / (s @ y))
-    np.testing.assert_allclose(history.direction(g), -r, rtol=1e-10)
-
-
 @settings(deadline=None, max_examples=50)
 @given(seed=st.integers(0, 10_000), first=st.floats(1e-4, 1e4))
 def test_line_search_meets_both_wolfe_conditions(seed, first):

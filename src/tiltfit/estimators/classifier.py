@@ -30,6 +30,7 @@ from tiltfit.estimators.encoders import (
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import as_seed, matched_weights
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
+from tiltfit.execution.blas import one_blas_thread
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import infer
@@ -198,6 +199,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = MaxEnt(AttributeFeatures(matrix, len(classes), workers), q0)
         grounded = ground(constraints, inputs, classes.tolist(), labels, weight, options.strength, workers)
         warn_unspoken_classes(classes, labels, constraints)
+        unit = inputs.unit
+        del inputs  # its indexes are as large as X, and nobody looks at it any more
         if not np.any(labels >= 0) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no row has a label, and no constraint fires on this data.")
         problem = Problem(
@@ -211,7 +214,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             forbidden=grounded.forbidden,
         )
         names = encoder.names if encoder is not None else self._names()
-        fit = self._solve(problem, options, self._given_start(classes, names, matrix.shape[1]))
+        with one_blas_thread():
+            fit = self._solve(problem, options, self._given_start(classes, names, matrix.shape[1]))
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         W, b = model.features.unpack(fit.weights)
         if isinstance(encoder, TableEncoder):
@@ -223,7 +227,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
         touched = model.take(grounded.touched).infer(fit.weights).node
-        self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes.tolist(), inputs.unit)
+        self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes.tolist(), unit)
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._model_names, self._message = encoder, names, fit.message
         self._constraints, self._strength, self._base = constraints, options.strength, self.base

@@ -83,6 +83,7 @@ def _moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights:
         weights,
         gradient_tol=max(0.1 * limit, _CUT * now.steepest if now.projection is not None else 0.0),
         max_iter=_INNER_ITERATIONS,
+        workers=problem.model.features.workers,
     )
 
 
@@ -94,8 +95,8 @@ def _round(number: int, max_iter: int, now: Evaluation, after: float, fitted: Mi
         objective=after,
         information=now.value,
         moment=after,
-        gap=projection.gap if projection is not None else 0.0,
-        worst_violation=float(np.max(projection.violation, initial=0.0)) if projection is not None else 0.0,
+        gap=now.gap,
+        worst_violation=now.worst_violation,
         gradient=now.steepest,
         evaluations=fitted.n_eval + (projection.n_eval if projection is not None else 0),
     )

@@ -11,6 +11,8 @@ follows the outer gradient down.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
@@ -24,6 +26,20 @@ wrong by about ε²/2 in divergence, so that a unit of weight sees an error of o
 keeps it out of the line search and needs a quarter of the inner evaluations that a fixed tight tolerance does."""
 
 
+@dataclass(frozen=True)
+class _Trial:
+    """What is told of an evaluation if the line search accepts it."""
+
+    value: float
+    steepest: float
+    gap: float
+    worst_violation: float
+
+    @classmethod
+    def of(cls, now: Evaluation) -> _Trial:
+        return cls(now.value, now.steepest, now.gap, now.worst_violation)
+
+
 def solve_jointly(
     problem: Problem, start: FloatArray, *, max_iter: int, tol: float, callback: Callback | None = None
 ) -> Fit:
@@ -32,7 +48,7 @@ def solve_jointly(
     limit = problem.gradient_tol(tol)
     history: list[Round] = []
     duals: FloatArray | None = None
-    trials: list[Evaluation] = []  # since the last accepted step
+    trials: list[_Trial] = []  # since the last accepted step
     evaluations = 0
     follow = _FOLLOW / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
 
@@ -40,7 +56,7 @@ def solve_jointly(
         nonlocal duals, evaluations
         outer = trials[-1].steepest if trials else np.inf
         now = problem.evaluate(weights, duals, float(np.clip(follow * outer, _TIGHTEST, _LOOSEST)))
-        trials.append(now)
+        trials.append(_Trial.of(now))  # not `now` itself, whose gradient is as large as the weights
         evaluations += 1
         if now.projection is not None:
             duals = now.projection.duals
@@ -49,7 +65,6 @@ def solve_jointly(
     def progress(_: int, value: float, steepest: float) -> bool:
         accepted = next(trial for trial in reversed(trials) if trial.value == value)
         del trials[:-1]
-        projection = accepted.projection
         history.append(
             Round(
                 round=len(history) + 1,
@@ -57,8 +72,8 @@ def solve_jointly(
                 objective=value,
                 information=value,
                 moment=value,
-                gap=projection.gap if projection is not None else 0.0,
-                worst_violation=float(np.max(projection.violation, initial=0.0)) if projection is not None else 0.0,
+                gap=accepted.gap,
+                worst_violation=accepted.worst_violation,
                 gradient=steepest,
                 evaluations=evaluations,
             )
@@ -67,7 +82,14 @@ def solve_jointly(
 
     weights = start
     while True:
-        found = minimise(objective, weights, gradient_tol=limit, max_iter=max_iter - len(history), progress=progress)
+        found = minimise(
+            objective,
+            weights,
+            gradient_tol=limit,
+            max_iter=max_iter - len(history),
+            progress=progress,
+            workers=problem.model.features.workers,
+        )
         weights = found.x
         # A line search that fails may have been misled by information projections solved too loosely.
         if found.converged or "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:

@@ -38,6 +38,16 @@ class Evaluation:
     def steepest(self) -> float:
         return float(np.max(np.abs(self.gradient), initial=0.0))
 
+    @property
+    def gap(self) -> float:
+        """The duality gap of the information projection."""
+        return self.projection.gap if self.projection is not None else 0.0
+
+    @property
+    def worst_violation(self) -> float:
+        """The largest distance between an expectation under q and where its penalty is least."""
+        return float(np.max(self.projection.violation, initial=0.0)) if self.projection is not None else 0.0
+
     def moment_value(self, weights: FloatArray, target: FloatArray, alpha: FloatArray) -> float:
         """Σ ω log Z − λ·T + ½‖λ‖²_α at this λ: the M-projection's objective where it starts."""
         return self.log_z - float(weights @ target) + 0.5 * float(weights @ (alpha * weights))

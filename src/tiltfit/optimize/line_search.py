@@ -47,7 +47,9 @@ def strong_wolfe(
     low, high = origin, None
     step = first
     for n_eval in range(1, MAX_TRIALS + 1):
-        value, gradient = objective(x + step * direction)
+        point = step * direction
+        point += x
+        value, gradient = objective(point)
         trial = Trial(step, value, float(gradient @ direction) if np.isfinite(value) else np.inf, gradient)
         if trial.value < (best or origin).value:
             best = trial

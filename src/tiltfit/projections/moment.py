@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.execution.moments import Moments
+from tiltfit.execution.workers import Workers
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.result import Minimum
 
@@ -28,6 +29,7 @@ def moment_projection(
     *,
     gradient_tol: float,
     max_iter: int,
+    workers: Workers | None = None,
 ) -> Minimum:
     """Minimise Eq. 9 from ``start``. ``moments(weights)`` sums log Z and E_p[f] over all instances, wherever they
     are."""
@@ -35,7 +37,7 @@ def moment_projection(
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         return moment_objective(moments(weights), weights, target, alpha)
 
-    return minimise(objective, start, gradient_tol=gradient_tol, max_iter=max_iter)
+    return minimise(objective, start, gradient_tol=gradient_tol, max_iter=max_iter, workers=workers)
 
 
 def moment_objective(

@@ -1,0 +1,111 @@
+"""What limited-memory BFGS remembers: the last steps s and gradient changes y, and their inner products.
+
+    H·g = a combination of g and of the remembered s and y, whose coefficients follow from inner products alone
+
+(the two-loop recursion in Gram form, Chen et al. 2014). So an iteration touches the history in two passes: one takes
+its products with the new step and the new gradient, one forms the combination. Both go block by block: blocks fit into
+the cache, are shared out among threads, and sums are taken in their order, whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tiltfit.execution.workers import Workers
+from tiltfit.optimize.result import FloatArray
+
+_BLOCK = 8192
+
+
+class History:
+    """``vectors``: s of pair k in row 2k, y in row 2k + 1; when full, the oldest pair gives way."""
+
+    def __init__(self, memory: int, n: int, workers: Workers) -> None:
+        self._vectors = np.empty((2 * memory, n))
+        self._gram = np.zeros((2 * memory, 2 * memory))
+        self._with_gradient = np.zeros(2 * memory)
+        self._memory = memory
+        self._order: list[int] = []  # pairs, oldest first
+        self._workers = workers
+        self._bounds = np.append(np.arange(0, n, _BLOCK), n)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._order = []
+
+    def move(self, x: FloatArray, direction: FloatArray, step: float, old: FloatArray, new: FloatArray) -> None:
+        """x ← x + step·direction; the gradient went from ``old`` to ``new``.
+
+        A pair without positive curvature is forgotten at once: it would spoil the estimate.
+        """
+        if len(self._order) == self._memory:
+            del self._order[0]
+        pair = min(set(range(self._memory)) - set(self._order))
+        self._order.append(pair)
+        s, y = 2 * pair, 2 * pair + 1
+        rows = self._rows
+        partial = np.empty((len(self._bounds) - 1, 3, rows))
+
+        def block(k: int, a: int, b: int) -> None:
+            np.multiply(direction[a:b], step, out=self._vectors[s, a:b])
+            np.subtract(new[a:b], old[a:b], out=self._vectors[y, a:b])
+            x[a:b] += self._vectors[s, a:b]
+            part = self._vectors[:rows, a:b]
+            partial[k, 0], partial[k, 1], partial[k, 2] = part @ part[s], part @ part[y], part @ new[a:b]
+
+        self._each(block)
+        with_s, with_y, self._with_gradient[:rows] = partial.sum(axis=0)
+        if not with_s[y] > 1e-14 * with_y[y]:
+            self._order.remove(pair)
+            return
+        for row, products in ((s, with_s), (y, with_y)):
+            self._gram[row, :rows] = self._gram[:rows, row] = products
+
+    def direction(self, g: FloatArray) -> FloatArray:
+        """−H·g, H the inverse-Hessian estimate, for the gradient that the last move led to."""
+        if not self._order:
+            return -g
+        of_history, of_gradient = self._coefficients()
+        out, rows = np.empty_like(g), self._rows
+
+        def block(_: int, a: int, b: int) -> None:
+            np.matmul(of_history[:rows], self._vectors[:rows, a:b], out=out[a:b])
+            out[a:b] -= of_gradient * g[a:b]
+
+        self._each(block)
+        return out
+
+    @property
+    def _rows(self) -> int:
+        """Rows that hold numbers: they are filled in order. A forgotten pair among them has no weight."""
+        return 2 * (max(self._order) + 1) if self._order else 0
+
+    def _each(self, block: Callable[[int, int, int], None]) -> None:
+        """Call ``block(number, start, stop)`` for every block, on all threads."""
+        bounds = self._bounds
+
+        def run(first: int, last: int) -> None:
+            for k in range(first, last):
+                block(k, int(bounds[k]), int(bounds[k + 1]))
+
+        self._workers.run(run, bounds)
+
+    def _coefficients(self) -> tuple[FloatArray, float]:
+        """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
+        gram, products = self._gram, self._with_gradient
+        weights = np.zeros(2 * self._memory)  # of the stored vectors in the running vector r; r starts as g
+        alpha: dict[int, float] = {}
+        for pair in reversed(self._order):
+            s, y = 2 * pair, 2 * pair + 1
+            alpha[pair] = (products[s] + weights @ gram[:, s]) / gram[s, y]
+            weights[y] -= alpha[pair]
+        s, y = 2 * self._order[-1], 2 * self._order[-1] + 1
+        scale = gram[s, y] / gram[y, y]
+        weights *= scale
+        for pair in self._order:
+            s, y = 2 * pair, 2 * pair + 1
+            beta = (scale * products[y] + weights @ gram[:, y]) / gram[s, y]
+            weights[s] += alpha[pair] - beta
+        return -weights, scale

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+from tiltfit.execution.workers import Workers
+from tiltfit.optimize.history import History
+
+
+def two_loops(pairs, g):
+    r, alphas = g.copy(), []
+    for s, y in reversed(pairs):
+        alphas.append((s @ r) / (s @ y))
+        r -= alphas[-1] * y
+    s, y = pairs[-1]
+    r *= (s @ y) / (y @ y)
+    for (s, y), alpha in zip(pairs, reversed(alphas), strict=True):
+        r += s * (alpha - (y @ r) / (s @ y))
+    return -r
+
+
+def test_direction_is_that_of_the_textbook_two_loop_recursion():
+    rng = np.random.default_rng(0)
+    x, g = np.zeros(6), rng.normal(size=6)
+    history, pairs = History(4, 6, Workers()), []
+    np.testing.assert_array_equal(history.direction(g), -g)
+    for number in range(12):  # more than the memory holds
+        s = rng.normal(size=6)
+        y = s + 0.1 * rng.normal(size=6)
+        if number in (2, 7):  # no positive curvature: forgotten, and with it the oldest pair if the memory was full
+            y = -y
+        history.move(x, 2 * s, 0.5, g, g + y)
+        g = g + y
+        pairs = [*pairs, (s, y)][-4:]
+        if s @ y <= 0:
+            pairs.pop()
+        np.testing.assert_allclose(history.direction(g), two_loops(pairs, g), rtol=1e-9)
+
+
+def test_moves_x_along():
+    x, g = np.ones(3), np.ones(3)
+    History(2, 3, Workers()).move(x, np.array([1.0, 2.0, 3.0]), 0.5, g, 2 * g)
+    np.testing.assert_array_equal(x, [1.5, 2.0, 2.5])
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_same_bits_at_any_number_of_threads(workers):
+    n = 50_000
+    rng = np.random.default_rng(1)
+    steps, changes = rng.normal(size=(2, 5, n))
+    changes += steps
+    found = []
+    for count in (1, workers):
+        x, g = np.zeros(n), rng.normal(size=n) * 0
+        history = History(3, n, Workers(count))
+        for s, y in zip(steps, changes, strict=True):
+            history.move(x, s, 1.0, g, g + y)
+            g = g + y
+        found.append((x, history.direction(g)))
+    np.testing.assert_array_equal(found[0], found[1])
