@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.language.strategies import conditions
-from tests.language.tokens import TokenInputs
 
 from tiltfit.data.inputs import TextInputs
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.conditions import (
     AllOf,
@@ -28,7 +28,7 @@ from tiltfit.language.conditions import (
 )
 
 a, b, c = word("a"), word("b"), word("c")
-TOKENS = TokenInputs([["a", ",", "b"], [], ["c"], ["a", "b", "--", "?!", "b"]])
+TOKENS = as_sequences([["a", ",", "b"], [], ["c"], ["a", "b", "--", "?!", "b"]]).inputs()
 
 
 def where(condition: Condition) -> list[int]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.language.tokens import TokenInputs
 
 from tiltfit.data.inputs import MatrixInputs, TableInputs, TextInputs, tokenise
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.conditions import column, phrase, regex, word
 from tiltfit.language.texts import FOLDS_ODDLY
@@ -115,7 +115,7 @@ def test_words_of_a_matrix_are_its_names() -> None:
 
 
 def test_words_of_tokens_are_whole_tokens() -> None:
-    inputs = TokenInputs([["Call", "*PHONE*"], ["*PHONE*", "now"]])
+    inputs = as_sequences([["Call", "*PHONE*"], ["*PHONE*", "now"]]).inputs()
     assert word("*PHONE*").fires(inputs).tolist() == [False, True, True, False]
     assert word("call").fires(inputs).tolist() == [True, False, False, False]
     with pytest.raises(UnsupportedError, match=r"word\('call'\) & word\('now'\)\.after"):

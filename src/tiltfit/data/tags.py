@@ -1,0 +1,154 @@
+"""What y says of sequences: a class number for every position, −1 where it is unlabelled.
+
+y is None, or holds for every sequence None (nothing is known) or one label a position, None or NaN where it is unknown.
+−1 means unlabelled when ``classes`` is given without it, or when y has at least two other values; else it is a label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.data.inputs import is_missing
+from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
+
+if TYPE_CHECKING:
+    from tiltfit.data.sequences import Sequences
+
+IntArray = npt.NDArray[np.intp]
+
+UNLABELLED = -1
+_KINDS = (str, bool, int, float)
+_PLAIN = {str, bool, int}  # taken as they are: the way of nearly every label
+Key = tuple[type, Any]  # 1, 1.0 and True are equal in Python, but three labels
+
+
+def encode_tags(
+    y: object, sequences: Sequences, classes: Iterable[object] | None = None, named: Iterable[object] = ()
+) -> tuple[npt.NDArray[Any], IntArray]:
+    """Sorted classes, and the class number of every position (−1: unlabelled).
+
+    Classes are ``classes`` if given, else the labels of y, else ``named``, the labels that constraints name.
+
+    >>> from tiltfit.data.sequences import as_sequences
+    >>> found, codes = encode_tags([["b", None], None], as_sequences([["x", "y"], ["z"]]), classes=["a", "b"])
+    >>> found.tolist(), codes.tolist()
+    (['a', 'b'], [1, -1, -1])
+    """
+    declared = None if classes is None else [_label(c, "A label of classes") for c in classes]
+    seen: dict[Key, int] = {}  # label -> number in order of appearance
+    codes = _appearances(y, sequences, seen)
+    known = _without_minus_one(list(seen), declared)
+    found = _classes(declared, known, named, y)
+    number = {_key(c): k for k, c in enumerate(found.tolist())}
+    table = np.full(len(seen) + 1, UNLABELLED, dtype=np.intp)  # the last entry is that of −1
+    for key in known:
+        if key not in number:
+            i = int(np.flatnonzero(codes == seen[key])[0])
+            raise _unknown(key[1], sequences.place(i, "y"), found.tolist())
+        table[seen[key]] = number[key]
+    return found, table[codes]
+
+
+def _appearances(y: object, sequences: Sequences, seen: dict[Key, int]) -> IntArray:
+    """The number in ``seen`` of every position's label; fills ``seen``."""
+    codes = np.full(sequences.n, UNLABELLED, dtype=np.intp)
+    if y is None:
+        return codes
+    rows = _rows(y, sequences.n_sequences)
+    for k, (row, start, end) in enumerate(zip(rows, sequences.offsets[:-1], sequences.offsets[1:], strict=True)):
+        if _is_unknown(row):
+            continue
+        labels = _labels(row, k)
+        if len(labels) != end - start:
+            raise DataError(
+                f"Sequence {k} has {end - start} positions, but y[{k}] has {len(labels)} labels. "
+                "Give one label a position (None where it is unknown)."
+            )
+        for i, value in enumerate(labels, start):
+            if type(value) in _PLAIN:
+                codes[i] = seen.setdefault((type(value), value), len(seen))
+            elif not _is_unknown(value):
+                codes[i] = seen.setdefault(_key(_label(value, sequences.place(i, "y"))), len(seen))
+    return codes
+
+
+def _is_unknown(value: object) -> bool:
+    # An array compared with itself is an array, neither true nor false.
+    return not hasattr(value, "__len__") and is_missing(value)
+
+
+def _rows(y: Any, n: int) -> list[Any]:
+    if isinstance(y, str | bytes) or not (isinstance(y, Sequence | np.ndarray) or hasattr(y, "to_numpy")):
+        raise DataError(f"y must be a list with the labels of each sequence (or None), but is {y!r:.80}.")
+    rows = list(y)
+    if len(rows) != n:
+        raise DataError(f"X holds {n} sequences, but y has {len(rows)} entries: one list of labels (or None) each.")
+    return rows
+
+
+def _labels(row: Any, k: int) -> list[Any]:
+    if isinstance(row, list | tuple):
+        return list(row)
+    if hasattr(row, "tolist") and getattr(row, "ndim", 1) == 1 and not isinstance(row, np.generic):
+        return list(row.tolist())
+    if hasattr(row, "to_list"):
+        return list(row.to_list())
+    raise DataError(
+        f"y[{k}] is {row!r:.80}, but must be a list with one label for each position of sequence {k} "
+        "(None where it is unknown), or None."
+    )
+
+
+def _without_minus_one(seen: list[Key], declared: list[Any] | None) -> list[Key]:
+    minus_one = [key for key in seen if key[0] in (int, float) and key[1] == -1]
+    others = [key for key in seen if key not in minus_one]
+    if declared is not None:
+        is_class = any(not isinstance(c, str | bool) and c == -1 for c in declared)
+    else:
+        is_class = len(others) < 2
+    return seen if is_class else others
+
+
+def _classes(declared: list[Any] | None, known: list[Key], named: Iterable[object], y: object) -> npt.NDArray[Any]:
+    if declared is not None:
+        found = declared
+        if len({_key(c) for c in found}) < len(found):
+            raise DataError(f"classes names a label twice: {found}.")
+    else:
+        unique = {_key(c): c for c in (_label(v, "A label of a constraint") for v in named)}
+        found = [value for _, value in known] or list(unique.values())
+    if not found:
+        lacking = "is None" if y is None else "has no label"
+        raise DataError(f"A tagger needs labels, but y {lacking}, and neither classes= nor a constraint names any.")
+    if len(found) < 2:
+        raise DataError(
+            f"There is only one class, {found[0]!r}: a tagger needs at least two. Name them all with classes=."
+        )
+    try:
+        return np.array(sorted(found))
+    except TypeError as error:
+        raise DataError(f"The classes {found} are of kinds that cannot be sorted together.") from error
+
+
+def _label(value: object, where: str) -> Any:
+    """A label as a plain str, bool, int or float."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, _KINDS) and not (isinstance(plain, float) and not math.isfinite(plain)):
+        return next(kind for kind in _KINDS if isinstance(plain, kind))(plain)
+    raise DataError(f"{where} is {value!r:.80}. A label is a text, a number or a bool; None means unlabelled.")
+
+
+def _key(value: Any) -> Key:
+    return type(value), value
+
+
+def _unknown(value: object, where: str, classes: list[Any]) -> UnknownLabelError:
+    same = next((c for c in classes if str(c) == str(value)), None)
+    hint = did_you_mean(value, classes) if same is None else f" {same!r} and {value!r} are of different types."
+    known = ", ".join(map(repr, classes))
+    return UnknownLabelError(f"{where} is labelled {value!r}, which is not one of the classes ({known}).{hint}")
