@@ -149,7 +149,6 @@ def test_a_collection_that_is_not_here_is_named(
     assert "youtube" in capsys.readouterr().err
 
 
-@pytest.mark.xfail(strict=True, reason="the classifier still has the paper's β; drop this mark when it changes")
 def test_the_defaults_are_what_was_chosen() -> None:
     given = TiltClassifier().get_params()
     assert {name: given[name] for name in ("scale", "beta", "alpha", "tol")} == {

@@ -41,9 +41,9 @@ def test_every_constraint_has_its_entry(report):
 
 
 def test_shares_and_prices_are_those_of_the_projection(report):
-    # The price of an L2 row is (u − m)/(β·c): here β = 0.01 and c = 10.
+    # The price of an L2 row is (u − m)/(β·c): here β = 0.05 and c = 10.
     entry = report[0]
-    assert entry.price == pytest.approx((0.95 - entry.projected) / (0.01 * 10), abs=2e-3)
+    assert entry.price == pytest.approx((0.95 - entry.projected) / (0.05 * 10), abs=2e-3)
 
 
 def test_it_survives_json_and_renders_within_80_columns(report):

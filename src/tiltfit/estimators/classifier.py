@@ -134,7 +134,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         vectorizer: Any = "auto",
         feature_names: Iterable[str] | None = None,
         alpha: float = 1.0,
-        beta: float = 0.01,
+        beta: float = 0.05,
         gamma: float = 1.0,
         scale: str = "unit",
         penalize_intercept: bool = True,
