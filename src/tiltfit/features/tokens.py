@@ -1,0 +1,218 @@
+"""Attributes of the tokens of sequences, made by templates: what a tagger's model looks at.
+
+    lower=the           the token itself, in lower case         lower[-1]=the     the token before
+    prefix=th           suffix=he     shape=x     ngram=^th     is[+1]=year       a class of the token after
+    in=person-names     the token stands in a word list         position=0        first fifth of the sequence
+    begin[-1]           there is no token before                end[+1]           there is no token after
+
+Whatever depends on the spelling is computed once a distinct token; rows are then gathered for all positions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.errors import DataError
+from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
+from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
+from tiltfit.features.spelling import PATTERNS, classifier, ngrams, prefixes, shape, suffixes
+
+Offsets = tuple[int, ...]
+IntArray = npt.NDArray[np.intp]
+
+FARTHEST = 10
+"""Farthest neighbour that a template may look at."""
+
+
+@dataclass(frozen=True)
+class TokenTemplates:
+    """Which attributes a token gets.
+
+    ``identity``, ``lower``, ``shape``, ``pieces_at``, ``classes_at`` say at which neighbours: 0 is the token itself,
+    −1 the one before; True means 0, False or () switches the template off.
+
+    ``identity``, ``lower``      the token as spelt; in lower case
+    ``shape``                    see ``spelling.shape``
+    ``prefixes``, ``suffixes``, ``ngrams``   lengths of these pieces, taken at ``pieces_at``
+    ``patterns``, ``lexicons``   classes of tokens by pattern or word list, looked at ``classes_at``
+    ``buckets``                  into how many parts a sequence is cut to say where the token stands; 0: not at all
+    ``min_count``                attributes that occur less often in fitting are dropped
+    """
+
+    identity: Offsets = ()
+    lower: Offsets = (-1, 0, 1)
+    shape: Offsets = (0,)
+    prefixes: tuple[int, ...] = (1, 2, 3)
+    suffixes: tuple[int, ...] = (1, 2, 3)
+    ngrams: tuple[int, ...] = ()
+    pieces_at: Offsets = (0,)
+    patterns: Mapping[str, str] = field(default_factory=lambda: dict(PATTERNS))
+    lexicons: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    classes_at: Offsets = (-2, -1, 0, 1, 2)
+    buckets: int = 4
+    min_count: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("identity", "lower", "shape", "pieces_at", "classes_at"):
+            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), -FARTHEST, FARTHEST))
+        for name in ("prefixes", "suffixes", "ngrams"):
+            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), 1, 100))
+        object.__setattr__(self, "patterns", check_patterns("patterns", self.patterns))
+        object.__setattr__(self, "lexicons", check_lexicons(self.lexicons))
+        for name, least, most in (("buckets", 0, 1000), ("min_count", 1, 2**31)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+                raise DataError(f"{name}={value!r} must be a whole number from {least} to {most}.")
+
+    def fit(self, tokens: Sequence[str], offsets: IntArray) -> tuple[TokenEncoder, sparse.csr_array]:
+        """Learn which attributes occur in flat tokens, whose sequences start at ``offsets``; encode them."""
+        blocks = self._blocks(tokens, offsets)
+        names: list[str] = []
+        kept: list[Block] = []
+        for block, local in blocks:
+            frequent = block.counts() >= self.min_count
+            columns = np.where(frequent, np.cumsum(frequent) - 1 + len(names), -1)
+            names += [name for name, keep in zip(local, frequent.tolist(), strict=True) if keep]
+            kept.append(block.restrict(columns))
+        return TokenEncoder(self, tuple(names)), gather(kept, len(tokens), len(names))
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        found = asdict(self)
+        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()} | {
+            "lexicons": {name: list(words) for name, words in self.lexicons.items()}
+        }
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> TokenTemplates:
+        """The inverse of ``to_document``."""
+        unknown = set(document) - {f.name for f in fields(TokenTemplates)}
+        if unknown:
+            raise DataError(f"Unknown token templates: {', '.join(sorted(map(repr, unknown)))}.")
+        return TokenTemplates(**document)
+
+    def _blocks(self, tokens: Sequence[str], offsets: IntArray) -> list[tuple[Block, list[str]]]:
+        """Every family of attributes at every neighbour: where it occurs, and the names of its columns."""
+        types, codes = distinct(tokens)
+        families = self._families(types)
+        found: list[tuple[Block, list[str]]] = []
+        for d in sorted({d for *_, at in families for d in at}):
+            moved = shifted(codes, offsets, d, len(types))
+            found += [(Block(moved, kinds), _names(name, d, kinds.values)) for name, kinds, at in families if d in at]
+        if self.lexicons:
+            found += self._lexicon_blocks(types, codes, offsets)
+        if self.buckets:
+            lengths = np.diff(offsets)
+            ordinal = np.arange(len(tokens)) - np.repeat(offsets[:-1], lengths)
+            parts = Incidence.of([[str(k)] for k in range(self.buckets)])
+            bucket = Block(ordinal * self.buckets // np.repeat(lengths, lengths), parts)
+            found.append((bucket, _names("position", 0, parts.values)))
+        return found
+
+    def _families(self, types: Sequence[str]) -> list[tuple[str, Incidence, Offsets]]:
+        """What the spelling of each type tells; the two further types are the outside before and after a sequence."""
+        classes = classifier(self.patterns)
+        rows: list[tuple[str, Callable[[str], Sequence[str]], Offsets]] = [
+            ("w", lambda t: (t,), self.identity),
+            ("lower", lambda t: (t.lower(),), self.lower),
+            ("shape", lambda t: (shape(t),), self.shape),
+            ("prefix", lambda t: prefixes(t, self.prefixes), self.pieces_at if self.prefixes else ()),
+            ("suffix", lambda t: suffixes(t, self.suffixes), self.pieces_at if self.suffixes else ()),
+            ("ngram", lambda t: ngrams(t, self.ngrams), self.pieces_at if self.ngrams else ()),
+            ("is", classes, self.classes_at if self.patterns else ()),
+        ]
+        found = [(name, Incidence.of([*map(row, types), (), ()]), at) for name, row, at in rows if at]
+        beside = tuple(sorted({d for *_, at in found for d in at if d}))
+        outside = Incidence.of([*((),) * len(types), ("begin",), ("end",)])
+        return [*found, ("outside", outside, beside)]
+
+    def _lexicon_blocks(
+        self, types: Sequence[str], codes: IntArray, offsets: IntArray
+    ) -> list[tuple[Block, list[str]]]:
+        masks, kind = np.unique(LexiconMatcher(self.lexicons).masks(types, codes, offsets), return_inverse=True)
+        names = list(self.lexicons)
+        rows = [[name for bit, name in enumerate(names) if mask >> bit & 1] for mask in masks.tolist()]
+        lists = Incidence.of([*rows, (), ()])
+        moved = ((d, shifted(kind, offsets, d, len(masks))) for d in self.classes_at)
+        return [(Block(k, lists), _names("in", d, lists.values)) for d, k in moved]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenEncoder:
+    """Fitted templates: ``names[j]`` is the attribute of column j, such as ``lower[-1]=the``."""
+
+    templates: TokenTemplates
+    names: tuple[str, ...]
+
+    def transform(self, tokens: Sequence[str], offsets: IntArray) -> sparse.csr_array:
+        """Positions × attributes; attributes that did not occur in fitting are dropped."""
+        known = self._columns
+        blocks = [
+            block.restrict(np.array([known.get(name, -1) for name in local], dtype=np.intp))
+            for block, local in self.templates._blocks(tokens, offsets)
+        ]
+        return gather(blocks, len(tokens), len(self.names))
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {"templates": self.templates.to_document(), "names": list(self.names)}
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> TokenEncoder:
+        """The inverse of ``to_document``."""
+        return TokenEncoder(TokenTemplates.from_document(document["templates"]), check_names(document["names"]))
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+
+def check_names(names: Any) -> tuple[str, ...]:
+    """Names of columns as a tuple, each once."""
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise DataError("The names of attributes must be a list of strings.")
+    if len(set(names)) < len(names):
+        raise DataError("An attribute has two columns.")
+    return tuple(names)
+
+
+def _names(family: str, distance: int, values: Sequence[str]) -> list[str]:
+    """``lower=the``; at a neighbour ``lower[-1]=the``; outside ``begin[-1]``."""
+    if family == "outside":
+        return [f"{value}[{distance:+d}]" for value in values]
+    return [f"{family}{f'[{distance:+d}]' if distance else ''}={value}" for value in values]
+
+
+def _whole_numbers(name: str, value: object, least: int, most: int) -> tuple[int, ...]:
+    if isinstance(value, bool) and least < 0:
+        value = (0,) if value else ()
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        found = tuple(value)
+        whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) and least <= v <= most for v in found)
+        if whole and len(set(found)) == len(found):
+            return tuple(sorted(int(v) for v in found))
+    raise DataError(
+        f"{name}={value!r} must be different whole numbers from {least} to {most}, such as (0,); () is off."
+    )
+
+
+def check_patterns(option: str, patterns: object) -> dict[str, str]:
+    """Name → pattern, each a valid one."""
+    if not isinstance(patterns, Mapping):
+        raise DataError(f"{option}= must be a mapping of names to patterns, but is {patterns!r:.80}.")
+    for name, pattern in patterns.items():
+        if not isinstance(name, str) or not isinstance(pattern, str):
+            raise DataError(f"{option}= must hold strings, but has {name!r}: {pattern!r:.80}.")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise DataError(f"The pattern {name!r} ({pattern!r:.80}) is not valid: {error}.") from None
+    return dict(patterns)
