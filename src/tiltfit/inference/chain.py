@@ -1,0 +1,209 @@
+"""Exact inference on linear chains.
+
+    p(y | x) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t])
+
+Cost O(N·L²) in time; beside the results, memory for one sequence a thread.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
+
+IntArray = npt.NDArray[np.intp]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+_CHUNKS = 32  # so many sums of edges at most: enough for any number of threads to share the work evenly
+_CHUNK = 2048  # positions in a chunk, at least
+_ROOM = 1 << 20  # numbers in all sums of edges together, about
+
+
+@dataclass(frozen=True, eq=False)
+class Chains:
+    """Sequence s has positions offsets[s]:offsets[s+1], at least one. kind[t] numbers the table of the edge from t − 1
+    to t (at the first position of a sequence it is ignored).
+
+    >>> import numpy as np
+    >>> chains = Chains(np.array([0, 2]), np.zeros(2, dtype=np.int32), n_kinds=1)
+    >>> stay = np.log([[[3.0, 1.0], [1.0, 3.0]]])
+    >>> marginals = chains.infer(Potentials(np.log([[1.0, 1.0], [3.0, 1.0]]), stay))
+    >>> marginals.node.round(3).tolist(), float(np.exp(marginals.log_z[0]).round(6))
+    ([[0.625, 0.375], [0.75, 0.25]], 16.0)
+    """
+
+    offsets: IntArray
+    kind: npt.NDArray[np.int32]
+    n_kinds: int
+
+    def __post_init__(self) -> None:
+        if len(self.offsets) == 0 or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
+            raise DataError("The offsets of sequences must start at 0 and grow: no sequence may be empty.")
+        if len(self.kind) != self.offsets[-1]:
+            raise DataError(f"There are {self.offsets[-1]} positions but {len(self.kind)} kinds of edge.")
+        inner = np.delete(self.kind, self.first)
+        if len(inner) and not 0 <= inner.min() <= inner.max() < self.n_kinds:
+            raise DataError(f"Kinds of edge run from {inner.min()} to {inner.max()}; there are {self.n_kinds}.")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @cached_property
+    def lengths(self) -> IntArray:
+        return np.diff(self.offsets)
+
+    @property
+    def first(self) -> IntArray:
+        """The first position of every sequence."""
+        return self.offsets[:-1]
+
+    @property
+    def last(self) -> IntArray:
+        """The last position of every sequence."""
+        return self.offsets[1:] - 1
+
+    def spread(self, values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+        """One value a sequence → one a position."""
+        return np.repeat(values, self.lengths, axis=0)
+
+    def positions(self, sequences: IntArray) -> IntArray:
+        """The positions of these sequences, in their order."""
+        lengths = self.lengths[sequences]
+        ends = np.cumsum(lengths)
+        moved = np.repeat(self.first[sequences] - (ends - lengths), lengths)
+        moved += np.arange(len(moved), dtype=np.intp)
+        return moved
+
+    def take(self, sequences: IntArray) -> Chains:
+        """These sequences alone, in this order. Kinds of edge keep their numbers."""
+        offsets = np.concatenate([[0], np.cumsum(self.lengths[sequences])]).astype(np.intp)
+        return Chains(offsets, self.kind[self.positions(sequences)], self.n_kinds)
+
+    def infer(
+        self,
+        potentials: Potentials,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        overwrite: bool = False,
+    ) -> Marginals:
+        """log Z of every sequence, marginals of nodes, and the sums of edge marginals over weighted sequences.
+
+        ``overwrite``: node marginals may take the place of the potentials, which nobody needs any more. A sequence
+        without any possible labelling has log Z = −inf and marginals 0.
+        """
+        from tiltfit.inference.kernels.chain import aligned, edge_tables, infer_chunks
+
+        node, edge = self._checked(potentials, overwrite=overwrite)
+        log_z, tables, n_labels = np.empty(len(self)), edge_tables(edge), node.shape[1]
+        weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        cuts = self.cuts(tables.factor[0].size if self.n_kinds else 1)
+        outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
+
+        def run(a: int, b: int) -> None:
+            infer_chunks(
+                node, log_z, weights, self.offsets, self.kind, self.by_kind, tables, cuts, outer, direct, a, b
+            )  # fmt: skip
+
+        (workers or Workers()).run(run, self.offsets[cuts])
+        sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
+        return Marginals(log_z, node, np.ascontiguousarray(sums[:, :n_labels, :n_labels]))
+
+    def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
+        """The most probable labelling (Viterbi), one label a position, and its score, the sum of its potentials, one a
+        sequence. Where no labelling is possible: −1 and −inf."""
+        from tiltfit.inference.kernels.decode import best_labels
+
+        node, edge = self._checked(potentials)
+        labels, score = np.empty(len(node), dtype=np.intp), np.empty(len(self))
+
+        def run(a: int, b: int) -> None:
+            best_labels(node, edge, self.offsets, self.kind, labels, score, a, b)
+
+        (workers or Workers()).run(run, self.offsets)
+        return labels, score
+
+    def k_best(self, potentials: Potentials, k: int, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
+        """The k most probable labellings, best first: labels [k, N] and scores [n, k]. Where a sequence has fewer
+        labellings that are possible: −1 and −inf."""
+        from tiltfit.inference.kernels.decode import k_best_labels
+
+        node, edge = self._checked(potentials)
+        labels, score = np.empty((k, len(node)), dtype=np.intp), np.empty((len(self), k))
+
+        def run(a: int, b: int) -> None:
+            k_best_labels(node, edge, self.offsets, self.kind, labels, score, a, b)
+
+        (workers or Workers()).run(run, self.offsets)
+        return labels, score
+
+    def entropy(self, potentials: Potentials, workers: Workers | None = None) -> FloatArray:
+        """−Σ_y p(y) log p(y) of every sequence, over all its labellings; 0 where none is possible."""
+        from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.entropy import chain_entropy
+
+        node, edge = self._checked(potentials)
+        entropy, table = np.empty(len(self)), edge_tables(edge).log
+
+        def run(a: int, b: int) -> None:
+            chain_entropy(node, self.offsets, self.kind, table, entropy, a, b)
+
+        (workers or Workers()).run(run, self.offsets)
+        return entropy
+
+    def sample(self, potentials: Potentials, n_samples: int, seed: int, workers: Workers | None = None) -> IntArray:
+        """Labellings drawn from p, [n_samples, N]; −1 where none is possible. A sequence's draws depend on the seed
+        and on its number alone."""
+        from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.sample import sample_labels
+
+        node, edge = self._checked(potentials)
+        labels, tables = np.empty((n_samples, len(node)), dtype=np.intp), edge_tables(edge)
+        start = np.uint64(seed % 2**64)
+
+        def run(a: int, b: int) -> None:
+            sample_labels(node, self.offsets, self.kind, tables, start, labels, a, b)
+
+        (workers or Workers()).run(run, self.offsets)
+        return labels
+
+    def cuts(self, table_size: int) -> IntArray:
+        """Bounds of chunks of sequences of about equal size, by the data alone: sums over edges are taken chunk by
+        chunk and then in the order of the chunks, whoever works on them."""
+        room = max(4, _ROOM // max(1, self.n_kinds * table_size))
+        chunks = max(1, min(_CHUNKS, room, int(self.offsets[-1]) // max(_CHUNK, 8 * self.n_kinds)))
+        goals = np.linspace(0, self.offsets[-1], chunks + 1)[1:-1]
+        return np.unique(np.concatenate([[0], np.searchsorted(self.offsets, goals), [len(self)]])).astype(np.intp)
+
+    @cached_property
+    def by_kind(self) -> npt.NDArray[np.int32]:
+        """The edges of every sequence by kind: at offsets[s] + 1 … offsets[s+1] − 1, each as its distance from
+        offsets[s]."""
+        start = self.spread(self.first)
+        steps = (np.arange(len(self.kind)) - start).astype(np.int32)
+        if self.n_kinds <= 1:
+            return steps
+        key = start * self.n_kinds + self.kind
+        key[self.first] = self.first * self.n_kinds - 1  # before all edges of its sequence
+        return steps[np.argsort(key, kind="stable")]
+
+    def _checked(self, potentials: Potentials, *, overwrite: bool = True) -> tuple[FloatArray, FloatArray]:
+        """Node and edge potentials as kernels take them. ``overwrite``: no copy where none is needed."""
+        node, edge = potentials.node, potentials.edge
+        n_labels = node.shape[1]
+        if edge is None:
+            edge = np.zeros((self.n_kinds, n_labels, n_labels))
+        if len(node) != self.offsets[-1] or edge.shape != (self.n_kinds, n_labels, n_labels):
+            raise DataError(
+                f"Potentials of shape {node.shape} and {edge.shape} do not fit {self.offsets[-1]} positions"
+                f" and {self.n_kinds} kinds of edge."
+            )
+        copy = None if overwrite else True
+        return np.array(node, dtype=np.float64, order="C", copy=copy), np.ascontiguousarray(edge, dtype=np.float64)

@@ -1,0 +1,307 @@
+"""Forward–backward on linear chains, scaled so that it runs on probabilities.
+
+With ψ_t = exp(s_t − max s_t) and Φ = exp(T − max T) of the edge's kind,
+
+    a_t = (a_{t−1}Φ) ∘ ψ_t · c_t,   c_t = 1/Σa_{t−1}        V_t = ψ_t ∘ b_t · c_t,   b_{t−1} = ΦV_t,   b_n = 1/Σa_n
+    node marginals a_t ∘ b_t        edge marginals Φ ∘ (a_{t−1} ⊗ V_t)        log Z = Σ max s + Σ max T + Σ log Σa_t
+
+The scale lags by one step, so that a step does not wait for its own sum. Φ multiplies the sum of the outer products
+once, at the end.
+
+**When is that exact?** Products of numbers ≥ 0 lose something only where they fall below the least double. Let D be
+the spread of the finite scores of a row plus that of the finite entries of T. If no a_t(y) lies strictly between 0 and
+e^D·10⁻²⁹⁰, then no product in the next step can underflow, so (by induction) the zeros of a are exactly the labels
+that cannot be reached, and all else has its full precision. Then b, kept at zero where a is, is at most 1/a: it cannot
+overflow; and where b underflows, a·b is off by less than 10⁻³⁰⁰. So one comparison a sequence, against the least a
+above zero, decides; forbidden labels and transitions cost nothing. Sequences that fail go through ``rescue``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.rescue import log_forward_backward
+from tiltfit.inference.kernels.softmax import exp_of_negative
+from tiltfit.inference.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[Any]
+
+_LEAST = 1e-290  # times e^D: what a may not fall below
+_WIDEST_SPREAD = 660.0  # beyond, no a ≤ 1 passes
+
+
+class Tables(NamedTuple):
+    """The edges of K kinds, labels padded to P: Φ and its transpose, T and its transpose (padding 0 and −inf)."""
+
+    factor: FloatArray  # [K, P, P]
+    factor_t: FloatArray
+    log: FloatArray
+    log_t: FloatArray
+    top: FloatArray  # [K]: max T
+    spread: FloatArray  # [K]: max T − min T over finite entries
+
+
+class Scratch(NamedTuple):
+    """Room for one sequence at a time, of up to n positions: one a thread."""
+
+    local: FloatArray  # [n, P]: ψ, then the node marginals
+    ahead: FloatArray  # [n, P]: a
+    back: FloatArray  # [n, P]: V
+    scale: FloatArray  # [n]: c
+    least: FloatArray  # [4]: the least a above zero, by lane
+
+
+@kernel
+def padded(n_labels: int) -> int:
+    """The least multiple of four that is not below ``n_labels``."""
+    return (n_labels + LANES - 1) // LANES * LANES
+
+
+def aligned(shape: tuple[int, ...], fill: float = 0.0) -> FloatArray:
+    """An array that starts on a cache line: vectors that straddle two lines take twice as long to load."""
+    room = np.empty(math.prod(shape) + 8)
+    first = -room.ctypes.data % 64 // 8
+    array = room[first : first + math.prod(shape)].reshape(shape)
+    array[...] = fill
+    return array
+
+
+def edge_tables(edge: FloatArray) -> Tables:
+    """From log-potentials [K, L, L]."""
+    n_kinds, n_labels = edge.shape[:2]
+    width = padded(n_labels)
+    shape = (n_kinds, width, width)
+    factor, factor_t, log, log_t = aligned(shape), aligned(shape), aligned(shape, -np.inf), aligned(shape)
+    log[:, :n_labels, :n_labels] = edge
+    finite = log != -np.inf
+    top = np.max(log, axis=(1, 2), initial=-np.inf)
+    top[top == -np.inf] = 0.0
+    spread = top - np.min(log, axis=(1, 2), initial=np.inf, where=finite)
+    spread[~np.any(finite, axis=(1, 2))] = 0.0
+    np.exp(log - top[:, None, None], out=factor)
+    factor_t[...], log_t[...] = factor.transpose(0, 2, 1), log.transpose(0, 2, 1)
+    return Tables(factor, factor_t, log, log_t, top, spread)
+
+
+@kernel
+def new_scratch(n: int, n_labels: int) -> Scratch:
+    """Room for sequences of up to ``n`` positions."""
+    width = padded(n_labels)
+    return Scratch(
+        np.zeros((n, width)), np.zeros((n, width)), np.zeros((n, width)), np.zeros(n), np.zeros(LANES)
+    )  # fmt: skip
+
+
+@kernel
+def load(node: FloatArray, start: int, stop: int, local: FloatArray) -> tuple[float, float]:
+    """local[t] ← exp(node[start + t] − max), padded with zeros. Returns Σ max and the widest spread. O(n·L).
+
+    Σ max is −inf where all labels of a position are forbidden; ``local`` is of no use then.
+    """
+    n_labels, width = node.shape[1], local.shape[1]
+    tops, widest = 0.0, 0.0
+    for t in range(stop - start):
+        for y in range(n_labels):
+            local[t, y] = node[start + t, y]
+        for y in range(n_labels, width):
+            local[t, y] = -np.inf
+        top, bottom = _range(local, t)
+        if top == -np.inf:
+            if not _has_nan(local, t):
+                return -np.inf, 0.0
+            top = 0.0
+        tops += top
+        widest = max(widest, top - bottom)
+        for y in range(width):
+            local[t, y] -= top
+    flat = local.reshape(local.size)
+    for n in range((stop - start) * width):
+        flat[n] = exp_of_negative(flat[n])
+    return tops, widest
+
+
+@kernel
+def _range(rows: FloatArray, t: int) -> tuple[float, float]:
+    """The greatest and the least finite entry of a padded row, four chains of comparisons at a time."""
+    top0, top1, top2, top3 = -np.inf, -np.inf, -np.inf, -np.inf
+    low0, low1, low2, low3 = np.inf, np.inf, np.inf, np.inf
+    for y in range(0, rows.shape[1], LANES):
+        v0, v1, v2, v3 = rows[t, y], rows[t, y + 1], rows[t, y + 2], rows[t, y + 3]
+        top0, top1 = (v0 if v0 > top0 else top0), (v1 if v1 > top1 else top1)
+        top2, top3 = (v2 if v2 > top2 else top2), (v3 if v3 > top3 else top3)
+        v0, v1 = (v0 if v0 > -np.inf else np.inf), (v1 if v1 > -np.inf else np.inf)
+        v2, v3 = (v2 if v2 > -np.inf else np.inf), (v3 if v3 > -np.inf else np.inf)
+        low0, low1 = (v0 if v0 < low0 else low0), (v1 if v1 < low1 else low1)
+        low2, low3 = (v2 if v2 < low2 else low2), (v3 if v3 < low3 else low3)
+    return max(top0, top1, top2, top3), min(low0, low1, low2, low3)
+
+
+@kernel
+def _has_nan(rows: FloatArray, t: int) -> bool:
+    found = False
+    for y in range(rows.shape[1]):
+        found |= rows[t, y] != rows[t, y]
+    return found
+
+
+@kernel
+def forward(
+    scratch: Scratch, tables: Tables, kind: IndexArray, start: int, n: int, n_labels: int
+) -> tuple[float, float]:
+    """a and c of a loaded sequence. Returns log Z less Σ max s, and the widest spread of its edges. O(n·L²)."""
+    local, ahead, scale, least = scratch.local, scratch.ahead, scratch.scale, scratch.least
+    least[:] = 1.0
+    total, width = 0.0, ahead.shape[1]
+    for y in range(width):
+        ahead[0, y] = local[0, y]
+        total += local[0, y]
+        if 0.0 < local[0, y] < least[0]:
+            least[0] = local[0, y]
+    scale[0] = 1.0
+    log_sum, product, widest = 0.0, total, 0.0
+    for t in range(1, n):
+        k = kind[start + t]
+        log_sum += tables.top[k]
+        widest = max(widest, tables.spread[k])
+        scale[t] = 1.0 / total
+        total, column = 0.0, 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            total += forward_tile(count, ahead, t, tables.factor, k, n_labels, local, column, scale[t], least)
+            column += LANES * count
+        if total == 0.0:
+            return -np.inf, widest
+        product *= total
+        if not 1e-100 < product < 1e100:  # one logarithm for many steps
+            log_sum += np.log(product)
+            product = 1.0
+    scale[n - 1] = scale[n - 1] / total  # b_n = 1/Σa_n
+    return log_sum + np.log(product), widest
+
+
+@kernel
+def exact(scratch: Scratch, spread: float) -> bool:
+    """Whether the forward pass has lost nothing, by the rule above; ``spread`` is D."""
+    least = min(scratch.least[0], scratch.least[1], scratch.least[2], scratch.least[3])
+    return spread < _WIDEST_SPREAD and least >= _LEAST * np.exp(spread)
+
+
+@kernel
+def backward(scratch: Scratch, tables: Tables, kind: IndexArray, start: int, n: int, n_labels: int) -> None:
+    """V, and the node marginals in place of ψ, after ``forward``. O(n·L²)."""
+    local, ahead, back, scale = scratch.local, scratch.ahead, scratch.back, scratch.scale
+    total, width = 0.0, back.shape[1]
+    for y in range(width):
+        total += ahead[n - 1, y]
+    for y in range(width):
+        seen = ahead[n - 1, y]
+        back[n - 1, y] = local[n - 1, y] * scale[n - 1] if seen > 0.0 else 0.0
+        local[n - 1, y] = seen / total
+    for t in range(n - 1, 0, -1):
+        k, column = kind[start + t], 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            backward_tile(count, back, t, tables.factor_t, k, n_labels, local, ahead, column, scale[t - 1])
+            column += LANES * count
+
+
+@kernel
+def add_edges(
+    scratch: Scratch,
+    kind: IndexArray,
+    order: IndexArray,
+    start: int,
+    stop: int,
+    n_labels: int,
+    weight: float,
+    outer: FloatArray,
+) -> None:
+    """outer[k] += weight·Σ a_{t−1} ⊗ V_t over the edges of kind k. O(n·L²).
+
+    order[start + 1 : stop] are the edges by kind, each as t − start.
+    """
+    first, width = start + 1, outer.shape[2]
+    while first < stop:
+        k = kind[start + order[first]]
+        last = first + 1
+        while last < stop and kind[start + order[last]] == k:
+            last += 1
+        column = 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            outer_tile(count, scratch.ahead, scratch.back, order, first, last, outer, k, n_labels, column, weight)
+            column += LANES * count
+        first = last
+
+
+@kernel
+def infer_sequence(
+    node: FloatArray,
+    kind: IndexArray,
+    order: IndexArray,
+    start: int,
+    stop: int,
+    tables: Tables,
+    scratch: Scratch,
+    weight: float,
+    outer: FloatArray,
+    direct: FloatArray,
+) -> float:
+    """log Z of the sequence at positions start … stop − 1; node[start:stop] from log-potentials to marginals.
+
+    Weighted edge marginals are Φ∘outer + direct: a sequence adds to one of the two. A sequence without any possible
+    labelling has log Z = −inf and marginals 0. O(n·L²).
+    """
+    n_labels, n = node.shape[1], stop - start
+    tops, node_spread = load(node, start, stop, scratch.local)
+    if tops == -np.inf:
+        node[start:stop] = 0.0
+        return -np.inf
+    log_sum, edge_spread = forward(scratch, tables, kind, start, n, n_labels)
+    if not exact(scratch, node_spread + edge_spread):
+        return log_forward_backward(
+            node, kind, start, stop, tables.log, tables.log_t, scratch.ahead, scratch.back, weight, direct
+        )
+    if log_sum == -np.inf:
+        node[start:stop] = 0.0
+        return -np.inf
+    backward(scratch, tables, kind, start, n, n_labels)
+    for t in range(n):
+        for y in range(n_labels):
+            node[start + t, y] = scratch.local[t, y]
+    if weight != 0.0:
+        add_edges(scratch, kind, order, start, stop, n_labels, weight, outer)
+    return tops + log_sum
+
+
+@kernel
+def infer_chunks(
+    node: FloatArray,
+    log_z: FloatArray,
+    weight: FloatArray,
+    offsets: IndexArray,
+    kind: IndexArray,
+    order: IndexArray,
+    tables: Tables,
+    cuts: IndexArray,
+    outer: FloatArray,
+    direct: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """``infer_sequence`` for the sequences of chunks first … last − 1; each chunk has its own sums of edges."""
+    longest = 0
+    for s in range(cuts[first], cuts[last]):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    scratch = new_scratch(longest, node.shape[1])
+    for c in range(first, last):
+        for s in range(cuts[c], cuts[c + 1]):
+            log_z[s] = infer_sequence(
+                node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer[c], direct[c]
+            )

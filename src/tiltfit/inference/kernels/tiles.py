@@ -1,0 +1,250 @@
+"""The three inner loops of forward–backward, on registers.
+
+Labels are padded to a multiple of four, and a *tile* is up to 32 of them: eight registers of four numbers. All sums of
+a tile stay in registers while the loop over the other label runs, which Numba cannot say (the number of labels is known
+only at run time), so these loops are written in LLVM's terms, once for every width from 4 to 32; more labels take
+several tiles. Terms are added in an order that depends on the number of labels alone.
+
+Arrays are C-contiguous; their last axis is the padded labels, and padding holds zeros. Nothing is checked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
+from numba.core import cgutils
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+LANES = 4
+WIDEST = 8  # registers in a tile: half of the sixteen, the others hold factors
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INT32, _INT64 = ir.IntType(32), ir.IntType(64)
+_FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may be reordered
+# Rows of the matrix that are summed side by side, by width: enough independent sums hide the four cycles of a
+# multiply–add, and more than sixteen registers do not exist. All divide four, so the padding covers the last rows.
+_SIDE_BY_SIDE = {1: 4, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2, 7: 1, 8: 1}
+
+
+class _Code:
+    """Instructions over vectors, and the arguments of one intrinsic."""
+
+    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+        self.builder, self._context, self._types, self._arguments = builder, context, signature.args, arguments
+
+    def arrays(self, *numbers: int) -> list[Any]:
+        return [
+            self._context.make_array(self._types[n])(self._context, self.builder, self._arguments[n]) for n in numbers
+        ]
+
+    def integers(self, *numbers: int) -> list[Any]:
+        values = [self._arguments[n] for n in numbers]
+        return [self.builder.sext(value, _INT64) if value.type.width < 64 else value for value in values]
+
+    def element(self, array: Any, *index: Any) -> Any:
+        """The address of an element of a C-contiguous array."""
+        flat = index[0]
+        for axis, i in enumerate(index[1:], start=1):
+            flat = self.builder.add(self.builder.mul(flat, self.builder.extract_value(array.shape, axis)), i)
+        return self.builder.gep(array.data, [flat])
+
+    def load(self, address: Any, n: int = 0) -> Any:
+        """The n-th vector from an address on."""
+        return self.builder.load(self._vector(address, n), align=8)
+
+    def store(self, value: Any, address: Any, n: int = 0) -> None:
+        self.builder.store(value, self._vector(address, n), align=8)
+
+    def _vector(self, address: Any, n: int) -> Any:
+        return self.builder.bitcast(self.builder.gep(address, [_INT64(LANES * n)]), _VECTOR.as_pointer())
+
+    def spread(self, value: Any) -> Any:
+        """``value`` in every lane of a vector."""
+        nothing = ir.Constant(_VECTOR, ir.Undefined)
+        first = self.builder.insert_element(nothing, value, _INT32(0))
+        return self.builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
+
+    def plus(self, left: Any, right: Any) -> Any:
+        return self.builder.fadd(left, right, flags=_FUSE)
+
+    def times(self, left: Any, right: Any) -> Any:
+        return self.builder.fmul(left, right, flags=_FUSE)
+
+    def where_positive(self, value: Any, this: Any, otherwise: float) -> Any:
+        """``this`` where the value is above zero or NaN."""
+        above = self.builder.fcmp_unordered(">", value, _constant(0.0))
+        return self.builder.select(above, this, _constant(otherwise))
+
+    def tree(self, values: list[Any]) -> Any:
+        """The sum of vectors, or of numbers."""
+        while len(values) > 1:
+            pairs = [self.plus(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+            values = pairs + values[2 * len(pairs) :]
+        return values[0]
+
+    def lanes(self, vector: Any) -> list[Any]:
+        return [self.builder.extract_element(vector, _INT32(n)) for n in range(LANES)]
+
+    def sums(
+        self, start: Any, stop: Any, step: int, count: int, terms: Callable[[Any], list[tuple[Any, Any]]]
+    ) -> list[Any]:
+        """``count`` vectors Σ left·right over a loop; ``terms(i)`` are the pairs that step i adds, one a vector."""
+        # Variables are promoted to registers: their address is never taken.
+        places = [cgutils.alloca_once(self.builder, _VECTOR) for _ in range(count)]  # type: ignore[no-untyped-call]
+        for place in places:
+            self.builder.store(_constant(0.0), place)
+        with cgutils.for_range_slice(self.builder, start, stop, _INT64(step), intp=_INT64) as (i, _):
+            for place, (left, right) in zip(places, terms(i), strict=True):
+                self.builder.store(self.plus(self.builder.load(place), self.times(left, right)), place)
+        return [self.builder.load(place) for place in places]
+
+    def product(self, row: Any, table: Any, stride: Any, n_rows: Any, count: int) -> list[Any]:
+        """Σ_i row[i]·table[i, …] in ``count`` vectors; ``row`` and ``table`` are addresses."""
+        side = _SIDE_BY_SIDE[count]
+
+        def terms(first: Any) -> list[tuple[Any, Any]]:
+            pairs = []
+            for n in range(side):
+                i = self.builder.add(first, _INT64(n))
+                factor = self.spread(self.builder.load(self.builder.gep(row, [i])))
+                line = self.builder.gep(table, [self.builder.mul(i, stride)])
+                pairs += [(factor, self.load(line, c)) for c in range(count)]
+            return pairs
+
+        sums = self.sums(_INT64(0), n_rows, side, side * count, terms)
+        return [self.tree(sums[c::count]) for c in range(count)]
+
+    def by_width(self, count: Any, body: Callable[[int], None]) -> None:
+        """``body`` for the width that ``count`` has at run time."""
+        after = self.builder.append_basic_block("after")
+        blocks = [self.builder.append_basic_block(f"width{n}") for n in range(1, WIDEST + 1)]
+        switch = self.builder.switch(count, blocks[-1])
+        for n, block in enumerate(blocks, start=1):
+            switch.add_case(_INT64(n), block)
+            with self.builder.goto_block(block):
+                body(n)
+                self.builder.branch(after)
+        self.builder.position_at_end(after)
+
+
+def _inline(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An intrinsic; type checkers see that it is called without the typing context."""
+    return cast(Callable[..., Any], intrinsic(function))
+
+
+def _constant(value: float) -> Any:
+    return ir.Constant(_VECTOR, [value] * LANES)
+
+
+def _contiguous(*arrays: Any) -> None:
+    if any(array.layout != "C" for array in arrays):
+        raise TypingError("tiles take C-contiguous arrays only")
+
+
+def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _Code(context, builder, signature, arguments)
+    (count, t, k, n_labels, column), scale = code.integers(0, 2, 4, 5, 7), code.spread(arguments[8])
+    ahead, table, local, least = code.arrays(1, 3, 6, 9)
+    result = cgutils.alloca_once(builder, ir.DoubleType())  # type: ignore[no-untyped-call]
+
+    def body(width: int) -> None:
+        row = code.element(ahead, builder.sub(t, _INT64(1)), _INT64(0))
+        corner = code.element(table, k, _INT64(0), column)
+        new = code.product(row, corner, builder.extract_value(table.shape, 2), n_labels, width)
+        smallest = code.load(least.data)
+        for n in range(width):
+            new[n] = code.times(new[n], code.times(code.load(code.element(local, t, column), n), scale))
+            code.store(new[n], code.element(ahead, t, column), n)
+            value = code.where_positive(new[n], new[n], 1.0)
+            smallest = builder.select(builder.fcmp_ordered("<", value, smallest), value, smallest)
+        code.store(smallest, least.data)
+        builder.store(code.tree(code.lanes(code.tree(new))), result)
+
+    code.by_width(count, body)
+    return builder.load(result)
+
+
+@_inline
+def forward_tile(
+    _: Any, count: Any, ahead: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, column: Any, scale: Any,
+    least: Any,
+) -> Any:  # fmt: skip
+    """ahead[t, C] ← (ahead[t−1]·table[k, :, C]) ∘ local[t, C]·scale,  C = column … column + 4·count − 1; its sum.
+
+    ``least[4]`` keeps, by lane, the least number above zero that was seen. O(L·count).
+    """
+    _contiguous(ahead, table, local, least)
+    return types.float64(count, ahead, t, table, k, n_labels, local, column, scale, least), _forward_code
+
+
+def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _Code(context, builder, signature, arguments)
+    (count, t, k, n_labels, column), scale = code.integers(0, 2, 4, 5, 8), code.spread(arguments[9])
+    back, table, local, ahead = code.arrays(1, 3, 6, 7)
+
+    def body(width: int) -> None:
+        before = builder.sub(t, _INT64(1))
+        row, corner = code.element(back, t, _INT64(0)), code.element(table, k, _INT64(0), column)
+        b = code.product(row, corner, builder.extract_value(table.shape, 2), n_labels, width)
+        place = code.element(local, before, column)
+        for n in range(width):
+            seen = code.load(code.element(ahead, before, column), n)
+            value = code.times(code.times(code.load(place, n), scale), b[n])
+            code.store(code.where_positive(seen, value, 0.0), code.element(back, before, column), n)
+            code.store(code.times(seen, b[n]), place, n)
+
+    code.by_width(count, body)
+    return context.get_dummy_value()
+
+
+@_inline
+def backward_tile(
+    _: Any, count: Any, back: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, ahead: Any, column: Any,
+    scale: Any,
+) -> Any:  # fmt: skip
+    """With b = back[t]·table[k, :, C]:  back[t−1, C] ← local[t−1, C]∘b·scale where ahead[t−1, C] is not zero, and
+    local[t−1, C] ← ahead[t−1, C]∘b,  C = column … column + 4·count − 1. O(L·count).
+    """
+    _contiguous(back, table, local, ahead)
+    return types.void(count, back, t, table, k, n_labels, local, ahead, column, scale), _backward_code
+
+
+def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _Code(context, builder, signature, arguments)
+    (count, start, stop, k, n_labels, column), weight = code.integers(0, 4, 5, 7, 8, 9), code.spread(arguments[10])
+    ahead, back, order, out = code.arrays(1, 2, 3, 6)
+
+    def body(width: int) -> None:
+        side = _SIDE_BY_SIDE[width]
+        with cgutils.for_range_slice(builder, _INT64(0), n_labels, _INT64(side), intp=_INT64) as (row, _):
+
+            def terms(n: Any) -> list[tuple[Any, Any]]:
+                t = builder.sext(builder.load(builder.gep(order.data, [n])), _INT64)
+                left, right = code.element(ahead, builder.sub(t, _INT64(1)), row), code.element(back, t, column)
+                factors = [code.spread(builder.load(builder.gep(left, [_INT64(i)]))) for i in range(side)]
+                # Column by column: with all columns loaded at once, sums would be pushed out of their registers.
+                return [(factor, value) for value in (code.load(right, c) for c in range(width)) for factor in factors]
+
+            sums = code.sums(start, stop, 1, side * width, terms)
+            for i in range(side):
+                line = code.element(out, k, builder.add(row, _INT64(i)), column)
+                for c in range(width):
+                    code.store(code.plus(code.load(line, c), code.times(weight, sums[c * side + i])), line, c)
+
+    code.by_width(count, body)
+    return context.get_dummy_value()
+
+
+@_inline
+def outer_tile(
+    _: Any, count: Any, ahead: Any, back: Any, order: Any, start: Any, stop: Any, out: Any, k: Any, n_labels: Any,
+    column: Any, weight: Any,
+) -> Any:  # fmt: skip
+    """out[k, :, C] += weight·Σ ahead[t−1] ⊗ back[t, C] over t in order[start:stop] (int32),
+    C = column … column + 4·count − 1. O((stop − start)·L·count).
+    """
+    _contiguous(ahead, back, order, out)
+    return types.void(count, ahead, back, order, start, stop, out, k, n_labels, column, weight), _outer_code
