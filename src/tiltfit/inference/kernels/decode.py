@@ -38,7 +38,8 @@ def best_labels(
     old, new = np.empty(n_labels), np.empty(n_labels)
     for s in range(start, stop):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
-        old[:] = node[first]
+        for j in range(n_labels):
+            old[j] = node[first, j]
         total = centre(old)
         for t in range(1, n):
             _best_step(old, edge[kind[first + t]], new, came_from[t])
@@ -47,7 +48,9 @@ def best_labels(
             total += centre(old)
         score[s] = total
         if total > -np.inf:
-            y = int(np.argmax(old))
+            y = 0
+            while old[y] < 0.0:  # rows have maximum 0
+                y += 1
             for t in range(n - 1, -1, -1):
                 labels[first + t] = y
                 y = came_from[t, y]
@@ -100,15 +103,16 @@ def k_best_labels(
     for s in range(start, stop):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         old[:] = -np.inf
-        old[:, 0] = node[first]
+        for j in range(n_labels):
+            old[j, 0] = node[first, j]
         total = _centre_all(old)
         for t in range(1, n):
             table = edge[kind[first + t]]
             for j in range(n_labels):
                 _merge(old, table[:, j], used, new[j], came_from[t, j])
+            for j in range(n_labels):
                 for r in range(k):
-                    new[j, r] += node[first + t, j]
-            old[:] = new
+                    old[j, r] = new[j, r] + node[first + t, j]
             total += _centre_all(old)
         _merge(old, nothing, used, top, origin)
         for r in range(k):

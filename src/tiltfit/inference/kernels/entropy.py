@@ -49,7 +49,7 @@ def chain_entropy(
             edges = table[kind[first + t]]
             log_product(x[t - 1], edges, n_labels, total, top)
             _step(x[t - 1], edges, n_labels, total, old, new)
-            old[:] = new
+            old, new = new, old
         level = log_sum(x[n - 1])
         for j in range(n_labels):
             d = max(x[n - 1, j] - level, _NONE)
