@@ -1,0 +1,167 @@
+"""CoNLL columns: one token a line with its label and whatever else, a blank line after each sequence.
+
+    Confidence NN B-NP
+    in IN B-PP
+
+Columns are separated by tabs or spaces; those of the token and of the label are given by number (from 0; −1 is the
+last). Lines that begin with ``-DOCSTART-`` are skipped.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tiltfit.data.readers.record import Record, problem
+from tiltfit.data.readers.source import lines
+from tiltfit.data.readers.tagged import Tagged, TaggedPart, Vocabulary
+from tiltfit.errors import DataError, did_you_mean
+
+DOCSTART = "-DOCSTART-"
+BLANKS = ("error", "skip", "replace")
+
+# Not str.split(): it would also cut tokens at no-break and other spaces.
+_SPACES = re.compile(r"[ \t]+")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """``token``, ``label``: numbers of columns, negative ones from the end; ``label=None`` reads no labels.
+
+    ``delimiter``: what stands between columns; None: tabs if the first line has one, else spaces.
+    ``unlabelled``: labels that mean "unlabelled", beside the empty one.
+    ``blank``: what to do with a line whose token is blank: ``error``, ``skip`` it, or ``replace`` the token by
+    ``replacement``.
+    """
+
+    token: int = 0
+    label: int | None = -1
+    delimiter: str | None = None
+    unlabelled: frozenset[str] = frozenset()
+    blank: str = "error"
+    replacement: str = "_"
+
+    def __post_init__(self) -> None:
+        for name in ("token", "label"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | None) or (name == "token" and value is None):
+                raise DataError(f"{name}={value!r} must be the number of a column: 0 is the first, -1 the last.")
+        if self.blank not in BLANKS:
+            raise DataError(
+                f"blank={self.blank!r} must be one of {', '.join(BLANKS)}.{did_you_mean(self.blank, BLANKS)}"
+            )
+        if self.delimiter == "":
+            raise DataError("The delimiter of the columns must not be empty.")
+
+
+def read_conll(place: str, raw: io.BufferedReader, columns: Columns) -> TaggedPart:
+    """Every sequence of a file of columns."""
+    layout: _Layout | None = None
+    found: list[Tagged] = []
+    tokens: list[str] = []
+    tags: list[str | None] = []
+    start = 0
+    for number, line in _endings(lines(place, raw)):
+        if not line:
+            if tokens:
+                found.append(_tagged(place, start, tokens, tags, layout))
+            tokens, tags = [], []
+            continue
+        if layout is None:
+            layout = _Layout.of(place, number, line, columns)
+        pair = layout.split(number, line)
+        if pair is not None:
+            start = start if tokens else number
+            tokens.append(pair[0])
+            tags.append(pair[1])
+    has_tags = layout is not None and layout.label is not None
+    return TaggedPart(place, found, frozenset(), has_tags)
+
+
+def _endings(source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Lines without their ends; those that end a sequence are empty, and so is one after the last."""
+    for number, line in source:
+        yield number, "" if line.isspace() or line.startswith(DOCSTART) else line.rstrip("\r\n")
+    yield 0, ""
+
+
+def _tagged(place: str, line: int, tokens: list[str], tags: list[str | None], layout: _Layout | None) -> Tagged:
+    known = layout is not None and layout.label is not None and any(tag is not None for tag in tags)
+    return Tagged(Record(place, line, None, "", None), tokens, tags if known else None)
+
+
+class _Layout:
+    """The columns of one file, as its first line shows them."""
+
+    def __init__(self, place: str, line: int, width: int, delimiter: str | None, columns: Columns) -> None:
+        self._place, self._first, self._width, self._delimiter = place, line, width, delimiter
+        self._columns = columns
+        self._vocabulary = Vocabulary(place)
+        self.token = self._resolve("token", columns.token)
+        label = columns.label
+        # One column: tokens alone. Its number is then no choice of the user's.
+        self.label = None if label is None or (width == 1 and label == -1) else self._resolve("label", label)
+        if self.label == self.token:
+            raise problem(
+                place, line, f"column {self.token} cannot hold both tokens and labels. Say token= and label=."
+            )
+        self._marks = columns.unlabelled | {""}
+
+    @staticmethod
+    def of(place: str, number: int, line: str, columns: Columns) -> _Layout:
+        delimiter = columns.delimiter if columns.delimiter is not None else "\t" if "\t" in line else None
+        return _Layout(place, number, len(_cells(line, delimiter)), delimiter, columns)
+
+    def _resolve(self, role: str, number: int) -> int:
+        if -self._width <= number < self._width:
+            return number % self._width
+        raise problem(
+            self._place,
+            self._first,
+            f"there is no column {number} for the {role}: the line has {self._width} "
+            f"({'separated by ' + repr(self._delimiter) if self._delimiter else 'separated by spaces'}). "
+            f"Say {role}= (0 is the first column, -1 the last).",
+        )
+
+    def split(self, number: int, line: str) -> tuple[str, str | None] | None:
+        """Token and label of a line; None if it is to be skipped."""
+        cells = _cells(line, self._delimiter)
+        if len(cells) != self._width:
+            # Between spaces a blank token leaves no cell, only the space before the next one.
+            if self._delimiter is None and self.token == 0 and line[0] in " \t" and len(cells) == self._width - 1:
+                cells.insert(0, "")
+            else:
+                raise self._ragged(number, len(cells), line)
+        token = cells[self.token]
+        if not token or token.isspace():
+            if self._columns.blank == "skip":
+                return None
+            if self._columns.blank == "error":
+                raise self._blank(number, token)
+            token = self._columns.replacement
+        label = cells[self.label].strip() if self.label is not None else ""
+        return self._vocabulary.take(token, number, "the token"), None if label in self._marks else label
+
+    def _blank(self, number: int, token: str) -> Exception:
+        return problem(
+            self._place,
+            number,
+            f"the token (column {self.token}) is blank: {token!r}. Correct the line, or say blank='skip' to leave such "
+            f"lines out or blank='replace' to read {self._columns.replacement!r}.",
+        )
+
+    def _ragged(self, number: int, width: int, line: str) -> Exception:
+        how = "spaces" if self._delimiter is None else "tabs" if self._delimiter == "\t" else repr(self._delimiter)
+        hint = " Is this line separated by tabs?" if self._delimiter is None and "\t" in line else ""
+        return problem(
+            self._place,
+            number,
+            f"{width} columns here, but {self._width} in line {self._first} (separated by {how}): {line[:60]!r}. "
+            f"Every token needs all columns, and a blank line ends a sequence.{hint}",
+        )
+
+
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    return line.split(delimiter) if delimiter is not None else _SPACES.split(line.strip(" \t"))

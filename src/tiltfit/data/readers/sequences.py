@@ -1,0 +1,166 @@
+"""``read_sequences``: tagged and untagged sequences from CoNLL columns and JSONL, as a tagger takes them."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.data.readers.conll import Columns, read_conll
+from tiltfit.data.readers.dataset import _check_fields, _column, _identifiers
+from tiltfit.data.readers.record import Fields, Part, Record
+from tiltfit.data.readers.sequence_jsonl import read_sequence_jsonl
+from tiltfit.data.readers.source import STDIN, opened, place_of
+from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags, unpacked
+from tiltfit.errors import DataError, DataFileError, did_you_mean
+
+Source = str | os.PathLike[str]
+
+SEQUENCE_FORMATS = ("auto", "conll", "jsonl")
+
+_JSONL = {".jsonl", ".ndjson", ".json"}
+_PACKED = (".gz", ".bz2")
+
+
+@dataclass(frozen=True)
+class SequenceDataset:
+    """Sequences as a tagger takes them.
+
+    ``X`` is a list of token lists or, when columns were asked for, a mapping of ``tokens`` and the columns, one value a
+    sequence. ``y`` has a list of tags for each sequence, with None where a token is unlabelled, or None if the whole
+    sequence is; it is None if no source has tags. ``origins`` says where each sequence starts; ``sources`` are the
+    files.
+    """
+
+    X: list[list[str]] | dict[str, Any]
+    y: list[Tags] | None
+    ids: list[str]
+    origins: list[str]
+    sources: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def tokens(self) -> list[list[str]]:
+        """The token lists."""
+        return self.X["tokens"] if isinstance(self.X, dict) else self.X
+
+    @property
+    def labelled(self) -> npt.NDArray[np.bool_]:
+        """Which sequences have a tag at all."""
+        tags: Sequence[Tags] = self.y if self.y is not None else [None] * len(self)
+        return np.array([row is not None for row in tags], dtype=np.bool_)
+
+
+def read_sequences(
+    source: Source | Sequence[Source],
+    *,
+    format: str = "auto",
+    token: int = 0,
+    label: int | None = -1,
+    delimiter: str | None = None,
+    unlabelled: str | Collection[str] = (),
+    blank: str = "error",
+    replacement: str = "_",
+    tokens: str = "tokens",
+    tags: str | None = "tags",
+    columns: Sequence[str] = (),
+    identifier: str = "id",
+) -> SequenceDataset:
+    """Read sequences, and their tags where there are any, from one or several files.
+
+    A source is a file of CoNLL columns or JSONL, each plain or compressed (gzip, bzip2), or ``"-"`` for standard input.
+    ``format="auto"`` goes by the suffix; JSONL is also told by how it begins. Every problem is a DataFileError with
+    file, line and why.
+
+    Columns: ``token`` and ``label`` are their numbers (negative: from the end; ``label=None``: no labels),
+    ``delimiter`` stands between them (None: tabs, or else spaces), ``unlabelled`` are labels that mean there is none,
+    and ``blank`` says what to do with a line whose token is blank: "error", "skip", or "replace" it by ``replacement``.
+    JSONL: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields.
+    """
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    names = [os.fspath(s) for s in sources]
+    marks = frozenset([unlabelled] if isinstance(unlabelled, str) else unlabelled)
+    layout = Columns(token, label, delimiter, marks, blank, replacement)
+    extra = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
+    fields = Fields(tokens, tags if label is not None else None, identifier, extra)
+    _check(names, format, fields)
+    return _assemble([_read_one(name, format, layout, fields) for name in names], fields)
+
+
+def _check(names: Sequence[str], format: str, fields: Fields) -> None:
+    if not names:
+        raise DataError("There is no source to read: give at least one file.")
+    if format not in SEQUENCE_FORMATS:
+        raise DataFileError(
+            f"There is no format {format!r} of sequences.{did_you_mean(format, SEQUENCE_FORMATS)} "
+            f"Use one of: {', '.join(SEQUENCE_FORMATS)}."
+        )
+    if names.count(STDIN) > 1:
+        raise DataError("Standard input (-) can be read once only.")
+    if fields.label == fields.text or {fields.label, fields.text} & set(fields.columns):
+        raise DataError("The fields of the tokens, of the tags and of columns must be different.")
+
+
+def _read_one(name: str, format: str, layout: Columns, fields: Fields) -> TaggedPart:
+    place = place_of(name)
+    if "\0" in name:
+        raise DataFileError(f"{name!r} is not the name of a file.")
+    with opened(name) as packed, unpacked(place, packed) as raw:
+        if format == "jsonl" or (format == "auto" and _is_jsonl(name, raw)):
+            return read_sequence_jsonl(place, raw, fields)
+        if fields.columns:
+            raise DataFileError(f"{place}: only JSONL has columns of sequences ({', '.join(fields.columns)}).")
+        return read_conll(place, raw, layout)
+
+
+def _is_jsonl(name: str, raw: io.BufferedReader) -> bool:
+    path = Path(name)
+    if path.suffix in _PACKED:
+        path = path.with_suffix("")
+    if path.suffix.lower() in _JSONL:
+        return True
+    # A token may well be a brace, but hardly one followed by a quote.
+    return raw.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
+
+
+def _assemble(parts: Sequence[TaggedPart], fields: Fields) -> SequenceDataset:
+    sequences = [sequence for part in parts for sequence in part.sequences]
+    places = tuple(part.place for part in parts)
+    if not sequences:
+        raise DataFileError(f"{', '.join(places)}: no sequences. There is nothing to read here.")
+    known = sorted(frozenset().union(*(part.fields for part in parts)))
+    if known:
+        _check_fields(", ".join(places), known, Fields(fields.text, Fields.label, fields.identifier, fields.columns))
+    records = [sequence.record for sequence in sequences]
+    tokens = [sequence.tokens for sequence in sequences]
+    columns: Mapping[str, Any] = {name: _column(name, j, records) for j, name in enumerate(fields.columns)}
+    _refuse_mixed(sequences)
+    return SequenceDataset(
+        X={"tokens": tokens, **columns} if columns else tokens,
+        y=[sequence.tags for sequence in sequences] if any(part.has_tags for part in parts) else None,
+        ids=_identifiers([Part(part.place, [s.record for s in part.sequences], part.fields) for part in parts]),
+        origins=[record.origin for record in records],
+        sources=places,
+    )
+
+
+def _refuse_mixed(sequences: Sequence[Tagged]) -> None:
+    """All tags are of one type: 1, true and "1" would otherwise meet as equals or strangers."""
+    first: dict[type, tuple[Record, object]] = {}
+    for sequence in sequences:
+        for kind in set(map(type, sequence.tags or ())) - {type(None)} - set(first):
+            first[kind] = sequence.record, next(t for t in sequence.tags or () if type(t) is kind)
+    if len(first) > 1:
+        (one, a), (other, b) = list(first.values())[:2]
+        raise DataFileError(
+            f"{other.origin}: the tag {b!r} and the tag {a!r} of {one.origin} are of different types. "
+            "Write all tags as one kind."
+        )
