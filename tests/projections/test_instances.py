@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles.primal import primal_optimum
+from tests.oracles.tilts import label_features, label_tilt
 
 from tiltfit.execution.workers import Workers
-from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.potentials import Potentials
 from tiltfit.penalties import interval, kl
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.information import Tilt, information_projection
+from tiltfit.projections.information import information_projection
 from tiltfit.projections.instances import InstanceRows
 
 # The penalty, and the same thing said to the oracle.
@@ -47,8 +47,8 @@ def make(seed, local, shared=(), n=3, n_labels=3):
         penalty=stack(list(local)),
         support=weight[position],
     )
-    tilt = Tilt(
-        ConstraintFeatures(sparse.csr_array(np.ones((n, len(shared)))), np.eye(n_labels)[np.zeros(len(shared), int)]),
+    tilt = label_tilt(
+        label_features(sparse.csr_array(np.ones((n, len(shared)))), np.eye(n_labels)[np.zeros(len(shared), int)]),
         stack(list(shared)) if shared else interval.box(np.empty(0), np.empty(0)),
         weight,
         np.full(len(shared), weight.sum()),
@@ -166,8 +166,8 @@ def test_distributions_per_instance_are_solved_quickly_and_exactly(beta):
         kl.kl(targets.ravel(), beta), np.ones(n * n_labels),
     )  # fmt: skip
     nothing = interval.box(np.empty(0), np.empty(0))
-    features = ConstraintFeatures(sparse.csr_array((n, 0)), np.empty((0, n_labels)))
-    tilt = Tilt(features, nothing, np.ones(n), np.empty(0), np.empty(0), Workers(), rows)
+    features = label_features(sparse.csr_array((n, 0)), np.empty((0, n_labels)))
+    tilt = label_tilt(features, nothing, np.ones(n), np.empty(0), np.empty(0), Workers(), rows)
     base = Potentials(np.log(rng.dirichlet(np.ones(n_labels), size=n)))
     information_projection(tilt, base)  # compile
     started = time.process_time()

@@ -10,14 +10,15 @@ from scipy.optimize import check_grad
 from sklearn.linear_model import LogisticRegression
 
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.models.maxent import MaxEnt
+from tiltfit.inference.independent import Independent
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.moment import moment_objective, moment_projection
 
 
 def random_problem(seed, n=60, d=5, n_labels=3):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.5)
-    model = MaxEnt(AttributeFeatures(sparse.csr_array(X), n_labels))
+    model = LogLinear(AttributeFeatures(sparse.csr_array(X), n_labels), Independent(len(X)))
     return rng, X, model
 
 

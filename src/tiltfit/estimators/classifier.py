@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -15,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tiltfit.data.inputs import Inputs
-from tiltfit.errors import DataError, NotConvergedWarning, NotSavedWarning, UnsupportedError
+from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.base import LostBase, log_base, refuse_impossible_labels
 from tiltfit.estimators.encoders import (
     Matrix,
@@ -27,23 +26,19 @@ from tiltfit.estimators.encoders import (
     has_text,
     matrix_inputs,
 )
+from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
 from tiltfit.estimators.options import Options
-from tiltfit.estimators.starts import as_seed, matched_weights
+from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
-from tiltfit.execution.blas import one_blas_thread
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.inference.independent import infer
+from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods import SOLVERS
-from tiltfit.methods.history import Callback, Fit
-from tiltfit.methods.problem import Problem, base_potentials
-from tiltfit.methods.start import starting_point
-from tiltfit.models.maxent import MaxEnt
+from tiltfit.methods.history import Callback
+from tiltfit.methods.problem import Problem
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
-from tiltfit.projections.information import information_projection
-from tiltfit.report.constraints import report_constraints
 
 logger = logging.getLogger("tiltfit")
 
@@ -183,7 +178,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except BaseException:
             self.__dict__ = before
             raise
-        self._warn()
+        warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -196,8 +191,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         workers = options.workers()
         q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
         refuse_impossible_labels(q0, labels, classes)
-        model = MaxEnt(AttributeFeatures(matrix, len(classes), workers), q0)
-        grounded = ground(constraints, inputs, classes.tolist(), labels, weight, options.strength, workers)
+        model = _model(matrix, len(classes), q0, workers)
+        grounded = ground(
+            constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers
+        )
         warn_unspoken_classes(classes, labels, constraints)
         unit = inputs.unit
         del inputs  # its indexes are as large as X, and nobody looks at it any more
@@ -211,56 +208,44 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             gamma=float(self.gamma),
             tilt=grounded.tilt,
             touched=grounded.touched,
-            forbidden=grounded.forbidden,
         )
         names = encoder.names if encoder is not None else self._names()
-        with one_blas_thread():
-            fit = self._solve(problem, options, self._given_start(classes, names, matrix.shape[1]))
+        fit = solve(
+            problem,
+            options,
+            given=self._given_start(classes, names, matrix.shape[1]),
+            init=self.init,
+            n_init=int(self.n_init),
+            random_state=self.random_state,
+            callback=self.callback,
+        )
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        W, b = model.features.unpack(fit.weights)
+        table = fit.weights.reshape(-1, len(classes))
         if isinstance(encoder, TableEncoder):
             self.columns_in_ = encoder.columns
         if encoder is not None:
             self.n_features_in_ = matrix.shape[1]
             self.feature_names_in_ = np.array(encoder.names, dtype=object)
-        self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(W.T), b.copy()
+        self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(table[:-1].T), table[-1].copy()
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
-        touched = model.take(grounded.touched).infer(fit.weights).node
-        self.constraint_report_ = report_constraints(grounded, touched, fit.projection, classes.tolist(), unit)
+        self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), unit)
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._model_names, self._message = encoder, names, fit.message
         self._constraints, self._strength, self._base = constraints, options.strength, self.base
-        self._prices = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
-
-    def _warn(self) -> None:
-        lost = self.__dict__.pop("_lost_constraints", ())
-        if lost:
-            warnings.warn(
-                f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
-                NotSavedWarning,
-                stacklevel=3,
-            )
-        # Hard constraints that contradict each other leave nothing to converge to; they are named below.
-        if not self.converged_ and self._message != "stopped by the callback" and not self.constraint_report_.violated:
-            warnings.warn(
-                f"TiltClassifier did not converge: {self._message}. Raise max_iter= (now {self.max_iter}) or tol=.",
-                NotConvergedWarning,
-                stacklevel=3,
-            )
-        self.constraint_report_.warn_unmet(stacklevel=3)
+        self._prices = fitted_prices(grounded, fit)
 
     # Using
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
         check_is_fitted(self)
-        return self._infer(X, self._matrix(X))[1].node
+        return self._infer(X, self._matrix(X))[2].node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
         check_is_fitted(self)
-        potentials, marginals = self._infer(X, self._matrix(X))
+        _, potentials, marginals = self._infer(X, self._matrix(X))
         return np.asarray(potentials.node - marginals.log_z[:, None])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
@@ -275,26 +260,13 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``prices="fitted"`` tilts each row by the prices learned in ``fit``.
         """
         check_is_fitted(self)
-        if prices not in ("solve", "fitted"):
-            raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.")
         matrix = self._matrix(X)
-        potentials, marginals = self._infer(X, matrix)
+        model, potentials, marginals = self._infer(X, matrix)
         grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix))
-        if grounded.tilt is None:
-            return marginals.node
-        base = base_potentials(potentials, marginals, grounded.touched, grounded.forbidden)
         q = marginals.node
-        if prices == "fitted":
-            q[grounded.touched] = grounded.tilt.at(base, self._fitted_prices(grounded)).node
-            return q
-        projection = information_projection(grounded.tilt, base)
-        if not projection.converged:
-            warnings.warn(
-                f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",
-                NotConvergedWarning,
-                stacklevel=2,
-            )
-        q[grounded.touched] = projection.marginals.node
+        found = projected(model, potentials, marginals, grounded, prices, self._prices)
+        if found is not None:
+            q[grounded.touched] = found[0].node
         return q
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -401,19 +373,6 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("sample_weight sums to zero: no row counts.")
         return weight
 
-    def _solve(self, problem: Problem, options: Options, given: FloatArray | None) -> Fit:
-        """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
-        rng = np.random.default_rng(as_seed(self.random_state))
-        kinds = [self.init if isinstance(self.init, str) else "zeros", *["random"] * (int(self.n_init) - 1)]
-        fits: list[Fit] = []
-        for k, kind in enumerate(kinds):
-            start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            solve = SOLVERS[options.solver]
-            fits.append(solve(problem, start, max_iter=options.max_iter, tol=options.tol, callback=self.callback))
-            if fits[-1].message == "stopped by the callback":
-                break
-        return min(fits, key=lambda fit: fit.objective if np.isfinite(fit.objective) else np.inf)
-
     def _given_start(self, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
         if self.warm_start and hasattr(self, "coef_"):
@@ -422,23 +381,13 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return matched_weights(self.init, classes, names, d)
 
-    def _infer(self, X: Any, matrix: Matrix) -> tuple[Potentials, Marginals]:
+    def _infer(self, X: Any, matrix: Matrix) -> tuple[LogLinear, Potentials, Marginals]:
         workers = Workers(effective_n_jobs(self.n_jobs))
         base = self.base if isinstance(self._base, LostBase) else self._base  # a lost base may have been set again
         q0 = log_base(base, X, matrix.shape[0], self.classes_, fitting=False)
-        model = MaxEnt(AttributeFeatures(matrix, len(self.classes_), workers), q0)
+        model = _model(matrix, len(self.classes_), q0, workers)
         potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
-        return potentials, infer(potentials, workers)
-
-    def _fitted_prices(self, grounded: Grounded) -> FloatArray:
-        """The fitted price of every row; 0 for a group that ``fit`` did not see."""
-        for constraint in grounded.constraints:
-            if constraint.per == "instance":
-                raise UnsupportedError(
-                    f"The constraint {constraint.title!r} has a price for each training instance, which says nothing "
-                    "of new ones. Use prices='solve'."
-                )
-        return np.array([self._prices.get(key, 0.0) for key in grounded.keys])
+        return model, potentials, model.structure.infer(potentials, workers)
 
     def _ground(self, inputs: Inputs, weight: FloatArray) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
@@ -447,12 +396,18 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
                 "predict works; to project, fit again."
             )
-        unlabelled = np.full(inputs.n, -1, dtype=np.intp)
-        return ground(self._constraints, inputs, self.classes_.tolist(), unlabelled, weight, self._strength, Workers())
+        unlabelled, structure = np.full(inputs.n, -1, dtype=np.intp), Independent(inputs.n)
+        classes = self.classes_.tolist()
+        return ground(self._constraints, inputs, classes, structure, unlabelled, weight, self._strength, Workers())
 
 
-def _ridge(model: MaxEnt, alpha: float, penalize_intercept: bool) -> FloatArray:
+def _model(matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers) -> LogLinear:
+    base = None if q0 is None else Potentials(q0)
+    return LogLinear(AttributeFeatures(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
+
+
+def _ridge(model: LogLinear, alpha: float, penalize_intercept: bool) -> FloatArray:
     ridge = np.full(model.n_weights, float(alpha))
     if not penalize_intercept:
-        model.features.unpack(ridge)[1][:] = 0.0
+        ridge[-model.features.n_labels :] = 0.0
     return ridge

@@ -28,12 +28,13 @@ FloatArray = npt.NDArray[np.float64]
 class AttributeFeatures:
     """Attributes × labels. ``X``: CSR array or dense array, positions × attributes.
 
-    Weights are one flat vector: ``W`` (attributes × labels, a row an attribute), then the intercepts.
+    Weights are one flat vector: ``W`` (attributes × labels, a row an attribute), then the intercepts if there are any.
     """
 
     X: sparse.csr_array | FloatArray
     n_labels: int
     workers: Workers = field(default_factory=Workers)
+    intercept: bool = True
 
     @property
     def n_attributes(self) -> int:
@@ -41,12 +42,12 @@ class AttributeFeatures:
 
     @property
     def n_weights(self) -> int:
-        return (self.n_attributes + 1) * self.n_labels
+        return (self.n_attributes + self.intercept) * self.n_labels
 
     def unpack(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Views ``W[attributes, labels]`` and ``b[labels]``."""
-        table = weights.reshape(self.n_attributes + 1, self.n_labels)
-        return table[:-1], table[-1]
+        """Views ``W[attributes, labels]`` and ``b[labels]`` (zeros without intercepts)."""
+        table = weights.reshape(-1, self.n_labels)
+        return (table[:-1], table[-1]) if self.intercept else (table, np.zeros(self.n_labels))
 
     def score(self, weights: FloatArray) -> Potentials:
         """X·W + b. O(non-zeros·labels)."""
@@ -57,19 +58,24 @@ class AttributeFeatures:
         _add_product(self.X, W, b, node, self.workers)
         return Potentials(node)
 
-    def expect(self, node: FloatArray) -> FloatArray:
-        """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels)."""
-        out = np.empty((self.n_attributes + 1, self.n_labels))
+    def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
+        """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels).
+
+        There are no features of edges here, so ``edge`` adds nothing. ``out``: where to write.
+        """
+        flat = np.empty(self.n_weights) if out is None else out
+        table, d = flat.reshape(-1, self.n_labels), self.n_attributes
         if sparse.issparse(self.X):
-            _add_product(self._transposed, np.ascontiguousarray(node), np.zeros(self.n_labels), out[:-1], self.workers)
+            _add_product(self._transposed, np.ascontiguousarray(node), np.zeros(self.n_labels), table[:d], self.workers)
         else:
-            out[:-1] = self.X.T @ node
-        out[-1] = node.sum(axis=0)
-        return out.ravel()
+            table[:d] = self.X.T @ node
+        if self.intercept:
+            table[d] = node.sum(axis=0)
+        return flat
 
     def take(self, rows: npt.NDArray[Any]) -> AttributeFeatures:
         """The same features at these positions only."""
-        return AttributeFeatures(self.X[rows], self.n_labels, self.workers)
+        return AttributeFeatures(self.X[rows], self.n_labels, self.workers, self.intercept)
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:

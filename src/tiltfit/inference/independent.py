@@ -5,10 +5,65 @@ log Z_i = log Σ_y exp(s_iy),   p_iy = exp(s_iy − log Z_i).   Cost O(N·L).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Marginals, Potentials
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Independent:
+    """``n`` instances of one position each: chains of length one (``inference.chain.Chains`` is the general case)."""
+
+    n: int
+
+    def __len__(self) -> int:
+        return self.n
+
+    @property
+    def first(self) -> IntArray:
+        """The first position of every instance."""
+        return np.arange(self.n)
+
+    @property
+    def last(self) -> IntArray:
+        """The last position of every instance."""
+        return np.arange(self.n)
+
+    def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """One value an instance, as one a position."""
+        return values
+
+    def positions(self, instances: IntArray) -> IntArray:
+        """The positions of these instances."""
+        return instances
+
+    def take(self, instances: IntArray) -> Independent:
+        """These instances only."""
+        return Independent(len(instances))
+
+    def infer(
+        self,
+        potentials: Potentials,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        overwrite: bool = False,
+    ) -> Marginals:
+        """log Z and marginals. There are no edges, so ``weight`` (of their sums) has no effect."""
+        return infer(potentials, workers, overwrite=overwrite)
+
+    def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
+        """The best label of every position, and its score."""
+        labels = potentials.node.argmax(axis=1)
+        return labels, potentials.node[np.arange(self.n), labels]
 
 
 def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: bool = False) -> Marginals:

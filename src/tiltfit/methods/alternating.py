@@ -36,22 +36,23 @@ def alternate(
     Rounds shrink geometrically, often slowly, so the fall to come is extrapolated from the last two rounds; it must be
     below tol/100 of the fall so far.
     """
-    limit = problem.gradient_tol(tol, inner_tol)
+    active = problem.active  # elsewhere q = p, whatever the weights
+    limit = active.gradient_tol(tol, inner_tol)
     weights, duals = start, None
     history: list[Round] = []
     message, converged = f"stopped after {max_iter} rounds", False
-    now = first = problem.evaluate(weights, duals, inner_tol)
+    now = first = active.evaluate(weights, duals, inner_tol)
     drop = np.inf
     for number in range(1, max_iter + 1):
-        target = problem.target(now.q)
+        target, current = moment_target(problem, weights, now)
         fitted = _moment_step(problem, now, target, weights, limit)
         # With q fixed, O and the objective of Eq. 9 differ by a constant, so O falls by as much as Eq. 9 does.
-        after = now.value + fitted.value - now.moment_value(weights, target, problem.alpha)
+        after = now.value + fitted.value - current
         weights = fitted.x
         duals = now.projection.duals if now.projection is not None else None
         history.append(_round(number, max_iter, now, after, fitted))
         stop = callback is not None and bool(callback(history[-1]))
-        before, now = now.value, problem.evaluate(weights, duals, inner_tol)
+        before, now = now.value, active.evaluate(weights, duals, inner_tol)
         last_drop, drop = drop, before - now.value
         if now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
@@ -65,6 +66,16 @@ def alternate(
             continue
         break
     return finished(weights, now, history, converged, message)
+
+
+def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tuple[FloatArray, float]:
+    """T = Σ ω E_q[f], what an M-projection matches, and its objective where it starts.
+
+    By ∇O = Σ ω (E_p[f] − E_q[f]) + α∘λ, T follows from the gradient and the moments of p, on all instances.
+    """
+    sums, pull = problem.model.moments(weights, problem.omega), problem.alpha * weights
+    target = sums.expectation - now.gradient + pull
+    return target, sums.log_z - float(weights @ target) + 0.5 * float(weights @ pull)
 
 
 def _remaining(drop: float, last_drop: float) -> float:
@@ -83,7 +94,7 @@ def _moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights:
         weights,
         gradient_tol=max(0.1 * limit, _CUT * now.steepest if now.projection is not None else 0.0),
         max_iter=_INNER_ITERATIONS,
-        workers=problem.model.features.workers,
+        workers=problem.model.workers,
     )
 
 

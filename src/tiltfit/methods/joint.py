@@ -44,7 +44,7 @@ def solve_jointly(
     problem: Problem, start: FloatArray, *, max_iter: int, tol: float, callback: Callback | None = None
 ) -> Fit:
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding)."""
-    problem = problem.active()
+    problem = problem.active
     limit = problem.gradient_tol(tol)
     history: list[Round] = []
     duals: FloatArray | None = None
@@ -88,7 +88,7 @@ def solve_jointly(
             gradient_tol=limit,
             max_iter=max_iter - len(history),
             progress=progress,
-            workers=problem.model.features.workers,
+            workers=problem.model.workers,
         )
         weights = found.x
         # A line search that fails may have been misled by information projections solved too loosely.

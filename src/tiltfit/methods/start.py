@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import DataError
+from tiltfit.methods.alternating import moment_target
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.moment import moment_projection
 
@@ -35,8 +36,9 @@ def starting_point(kind: str, problem: Problem, rng: np.random.Generator, tol: f
             raise DataError("init='supervised' needs labelled rows, but y has none. Use init='constraints'.")
         problem = problem.take(problem.labelled)
     else:
-        problem = problem.active()
+        problem = problem.active
     now = problem.evaluate(zeros, None, 1e-6)
     moments = partial(problem.model.moments, weight=problem.omega)
     limit = problem.gradient_tol(tol)
-    return moment_projection(moments, problem.target(now.q), problem.alpha, zeros, gradient_tol=limit, max_iter=200).x
+    target, _ = moment_target(problem, zeros, now)
+    return moment_projection(moments, target, problem.alpha, zeros, gradient_tol=limit, max_iter=200).x

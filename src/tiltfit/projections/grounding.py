@@ -1,7 +1,7 @@
-"""From constraints as data to rows of an information projection: where they fire, on which labels, which penalty.
+"""From constraints as data to an information projection: rows, rules, and the instances on which they act.
 
-A constraint becomes one row for its event; ``distributed_as`` one row a class; ``per=`` a row for each group or
-instance. Hard statements of 0 or 1 have no finite price: they become forbidden labels instead of rows.
+Constraints are looked up one by one (``rows``); hard statements of 0 or 1 have no finite price and become forbidden
+labels instead (``rules``). What is left is one ``Tilt`` over the instances that something touches.
 """
 
 from __future__ import annotations
@@ -15,22 +15,25 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.inputs import Inputs, is_missing
+from tiltfit.data.inputs import Inputs
 from tiltfit.errors import ConstraintError, RestingConstraintWarning, UnsupportedError
 from tiltfit.execution.workers import Workers
-from tiltfit.features.constraints import ConstraintFeatures
-from tiltfit.language.conditions import Column
+from tiltfit.features.constraints import ConstraintFeatures, Parts
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
+from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.events import Labels
-from tiltfit.language.relations import About, DistributedAs
-from tiltfit.language.values import Label, match
+from tiltfit.language.relations import DistributedAs
 from tiltfit.penalties.interval import box
-from tiltfit.penalties.kl import kl
-from tiltfit.penalties.penalty import REGISTRY, Penalty
+from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.instances import InstanceRows
+from tiltfit.projections.kinds import refine
+from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows
 from tiltfit.projections.rules import Ban, Room
+
+__all__ = ["Grounded", "Strength", "ground", "refuse_for_documents"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -38,54 +41,44 @@ BoolArray = npt.NDArray[np.bool_]
 Key = tuple[int, int, object]
 
 
-@dataclass(frozen=True)
-class Strength:
-    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c)."""
-
-    beta: float
-    scale: str
-
-    def of(self, softness: float | None, support: FloatArray) -> FloatArray:
-        value = self.beta if softness is None else softness
-        return value / support if self.scale == "support" else np.full(len(support), value)
-
-
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of one constraint, over positions of the whole input: one for each event and group, events outermost.
+class Shares:
+    """Rows that are shares of other events: E[event − u·other]/c is what is projected, E[event]/E[other] what is told.
 
-    ``fires`` (positions × rows); ``events``: a vector over labels for each row; ``component``: the class of a
-    ``distributed_as`` row, else −1; ``group``: what it speaks of.
+    ``other``: Σ E[other] of every row (0 parts for other rows), ``target``: u; ``offset``: known labels' part.
     """
 
-    number: int
-    fires: sparse.csc_array
-    events: FloatArray
-    component: IntArray
-    group: tuple[object, ...]
-    support: FloatArray
-    penalty: Penalty
+    other: ConstraintFeatures
+    target: FloatArray
+    offset: FloatArray
+    rows: IntArray
+
+    def of(self, tilt: Tilt, marginals: Marginals) -> FloatArray:
+        """E[other] of ``rows``."""
+        sums = self.other.weighted(marginals, tilt.structure.spread(tilt.weight)) + self.offset
+        return np.asarray(sums[self.rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Grounded:
-    """Constraints on data. ``tilt`` is None if none of them acts; its positions are ``touched``.
+    """Constraints on data. ``tilt`` is None if none of them acts; its instances are ``touched``.
 
     ``owner[r]`` is the number of row r's constraint, ``component[r]`` the class of a ``distributed_as`` row (else −1),
-    ``group[r]`` the value of the column or the number of the position it speaks of (else None). ``resting`` numbers the
+    ``group[r]`` the value of the column or the number of the instance it speaks of (else None). ``resting`` numbers the
     constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports.
     """
 
     constraints: ConstraintSet
     tilt: Tilt | None
     touched: IntArray
-    forbidden: BoolArray | None
     owner: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     component: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     group: tuple[object, ...] = ()
     support: FloatArray = field(default_factory=lambda: np.empty(0))
     resting: tuple[int, ...] = ()
     ruled_support: Mapping[int, float] = field(default_factory=dict)
+    shares: Shares | None = None
+    noun: str = "row"
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -96,113 +89,56 @@ class Grounded:
         """What each row speaks of: (constraint, class of a distribution or −1, group)."""
         return list(zip(self.owner.tolist(), self.component.tolist(), self.group, strict=True))
 
+    def told(self, m: FloatArray, marginals: Marginals) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Expectations as people speak of them, their supports, and units of m in units of what is told."""
+        support, unit = self.support.copy(), np.ones(len(m))
+        if self.shares is None or self.tilt is None:
+            return m, support, unit
+        rows = self.shares.rows
+        other = self.shares.of(self.tilt, marginals)
+        told = m.copy()
+        unit[rows] = np.divide(support[rows], other, out=np.zeros(len(rows)), where=other > 0)
+        told[rows] = self.shares.target[rows] + m[rows] * unit[rows]
+        support[rows] = other
+        return told, support, unit
+
 
 def ground(
     constraints: ConstraintSet,
     inputs: Inputs,
     classes: Sequence[object],
+    structure: Independent | Chains,
     labels: IntArray,
     weight: FloatArray,
     strength: Strength,
     workers: Workers,
 ) -> Grounded:
-    """Look up every constraint on ``inputs``. ``labels``: class number or −1 (unlabelled), one a position."""
-    for constraint in constraints:
-        refuse_for_documents(constraint)
-    free = labels < 0
+    """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
+    instance."""
+    scene = Scene(inputs, classes, structure, labels, weight)
+    if isinstance(structure, Independent):
+        for constraint in constraints:
+            refuse_for_documents(constraint)
+    ban = Ban(scene)
     blocks: list[Rows] = []
     resting: list[int] = []
-    ban = Ban(len(classes), inputs.n)
     for number, constraint in enumerate(constraints):
-        seen = free if constraint.on == "unlabelled" or _is_local(constraint) else np.ones_like(free)
-        if _is_local(constraint):
-            seen = seen & (weight > 0)
-        fires = _firing(constraint, inputs) & seen
-        if not np.any(fires & free & (weight > 0)):
-            _warn_resting(constraint, inputs, free)
+        found = features(constraint, scene)
+        if not _acts(found, scene):
+            _warn_resting(constraint, scene)
             resting.append(number)
             continue
         _warn_idle_words(constraint, inputs)
-        events = _event_vectors(constraint, classes)
-        if not ban.take(number, constraint, fires, events, labels):
-            blocks.append(_rows(number, constraint, fires, free, events, inputs, classes, weight, strength))
-    # Shared rows first, then those of single positions: the order in which a projection lists them.
-    blocks.sort(key=lambda block: _is_local(constraints[block.number]))
-    forbidden = ban.mask(constraints, free)
-    is_touched = np.zeros(inputs.n, dtype=np.bool_)
-    if forbidden is not None:
-        is_touched |= forbidden.any(axis=1)
-    for block in blocks:
-        is_touched[block.fires.indices] = True
-    touched = np.flatnonzero(is_touched & free)
-    for block in blocks:
-        room = Room(block.fires, block.events, block.support, forbidden, labels, weight)
-        room.check(constraints[block.number], block.penalty, block.group)
+        _refuse_certain(constraint, found)
+        if not ban.take(number, constraint, found):
+            blocks.append(make_rows(number, constraint, found, scene, strength))
+    # Shared rows first, then those of single instances: the order in which a projection lists them.
+    blocks.sort(key=lambda block: block.is_local)
+    touched = _touched(blocks, ban, scene)
     if not len(touched):
-        return Grounded(constraints, None, touched, None, resting=tuple(resting))
-    return Grounded(
-        constraints,
-        _tilt(blocks, constraints, touched, labels, weight, len(classes), workers),
-        touched,
-        forbidden[touched] if forbidden is not None else None,
-        owner=_join([np.full(len(b.group), b.number) for b in blocks], np.intp),
-        component=_join([b.component for b in blocks], np.intp),
-        group=tuple(g for b in blocks for g in b.group),
-        support=_join([b.support for b in blocks], np.float64),
-        resting=tuple(resting),
-        ruled_support=ban.supports(weight),
-    )
-
-
-def _tilt(
-    blocks: list[Rows],
-    constraints: ConstraintSet,
-    touched: IntArray,
-    labels: IntArray,
-    weight: FloatArray,
-    n_labels: int,
-    workers: Workers,
-) -> Tilt:
-    shared = [b for b in blocks if not _is_local(constraints[b.number])]
-    local = [b for b in blocks if _is_local(constraints[b.number])]
-    firings = _stack_columns([b.fires for b in shared], len(labels))
-    events = np.concatenate([np.empty((0, n_labels)), *(b.events for b in shared)])
-    return Tilt(
-        features=ConstraintFeatures(firings[touched], events),
-        penalty=_stack_penalties(shared),
-        weight=weight[touched],
-        support=_join([b.support for b in shared], np.float64),
-        offset=_offset(firings, events, labels, weight),
-        workers=workers,
-        instances=_instance_rows(local, touched, weight) if local else None,
-    )
-
-
-def _instance_rows(blocks: list[Rows], touched: IntArray, weight: FloatArray) -> InstanceRows:
-    # Each column of `fires` has exactly one entry, in the order of the rows.
-    position = np.concatenate([b.fires.indices for b in blocks])
-    events, event = np.unique(np.concatenate([b.events for b in blocks]), axis=0, return_inverse=True)
-    return InstanceRows(
-        n=len(touched),
-        position=np.searchsorted(touched, position).astype(np.intp),
-        event=event.ravel().astype(np.intp),
-        events=np.ascontiguousarray(events),
-        block=np.concatenate([np.where(b.component >= 0, b.number, -1) for b in blocks]).astype(np.intp),
-        penalty=_stack_penalties(blocks),
-        support=weight[position],
-    )
-
-
-def _is_local(constraint: Constraint) -> bool:
-    return constraint.per == "instance"
-
-
-def _stack_penalties(blocks: list[Rows]) -> Penalty:
-    return stack([b.penalty for b in blocks]) if blocks else box(np.empty(0), np.empty(0))
-
-
-def _join(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
-    return np.concatenate([np.empty(0, dtype=dtype), *arrays]).astype(dtype)
+        return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun)
+    grounded = _assemble(constraints, blocks, ban, touched, scene, workers)
+    return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports})
 
 
 def refuse_for_documents(constraint: Constraint) -> None:
@@ -219,124 +155,183 @@ def refuse_for_documents(constraint: Constraint) -> None:
         )
 
 
-def _firing(constraint: Constraint, inputs: Inputs) -> BoolArray:
-    if constraint.given is None:
-        return np.ones(inputs.n, dtype=np.bool_)
-    return np.asarray(constraint.given.fires(inputs), dtype=np.bool_)
+def _acts(found: list[Feature], scene: Scene) -> bool:
+    """Whether some unknown label that counts is looked at."""
+    counts = scene.position_weight > 0
+    return any(np.any(p.at & scene.is_open(p) & counts) for feature in found for p in feature.pieces)
 
 
-def _event_vectors(constraint: Constraint, classes: Sequence[object]) -> FloatArray:
-    """1 where a class belongs to the event; for a distribution, one vector a class."""
-    if isinstance(constraint.relation, DistributedAs):
-        return np.eye(len(classes))
-    assert isinstance(constraint.event, Labels)  # refuse_for_documents has seen to it
-    vector = np.zeros((1, len(classes)))
-    for name in constraint.event.labels:
-        vector[0, _number_of(name, classes)] = 1.0
-    if vector.all() and constraint.is_hard and not _allows(constraint, 1.0):
+def _refuse_certain(constraint: Constraint, found: list[Feature]) -> None:
+    tables = [p.table for feature in found for p in feature.pieces]
+    if isinstance(constraint.relation, DistributedAs) or constraint.of is not None or not constraint.is_hard:
+        return
+    low, high = constraint.relation.interval
+    if not constraint.event.counts and all(t.all() for t in tables) and not low <= 1.0 <= high:
         raise ConstraintError(
             f"The constraint {constraint.title!r} names every class, so its share is always 100%: it cannot hold."
         )
-    return vector
 
 
-def _number_of(name: Label, classes: Sequence[object]) -> int:
-    found = match(name, classes)
-    assert found is not None  # ConstraintSet.check_labels has seen to it
-    return found
+def _touched(blocks: list[Rows], ban: Ban, scene: Scene) -> IntArray:
+    """The instances with something to decide that some row or rule speaks of."""
+    at = ban.touched
+    for block in blocks:
+        for parts in (block.node, block.edge):
+            at[np.unique(parts.fires.nonzero()[0])] = True
+    hit = np.zeros(len(scene.structure), dtype=np.bool_)
+    hit[scene.instance[at]] = True
+    return np.flatnonzero(hit & scene.unlabelled)
 
 
-def _allows(constraint: Constraint, m: float) -> bool:
-    low, high = constraint.relation.interval
-    return low <= m <= high
+def _assemble(
+    constraints: ConstraintSet, blocks: list[Rows], ban: Ban, touched: IntArray, scene: Scene, workers: Workers
+) -> dict[str, Any]:
+    positions = scene.structure.positions(touched)
+    structure = scene.structure.take(touched)
+    node, edge = (_concatenate(blocks, name, scene) for name in ("node", "edge"))
+    rules = _node_rules(ban, positions)
+    parent, edge_here = None, None
+    n_rows = sum(map(len, blocks))
+    if isinstance(structure, Chains):
+        structure, parent, edge_here, edge_rules = refine(structure, _at(edge, positions), ban.edges, positions)
+        if rules is not None or edge_rules is not None:
+            zero = np.zeros((len(positions), len(scene.classes)))
+            rules = Potentials(zero if rules is None else rules.node, edge_rules)
+    everything = ConstraintFeatures(n_rows, _at(node, positions), edge_here)
+    offset = _known_sums(node, edge, n_rows, scene)
+    # On chains rows of single sequences are rows like all others; their number does not matter to L-BFGS-B.
+    apart = isinstance(structure, Independent)
+    shared = [b for b in blocks if not (apart and b.is_local)]
+    local = [b for b in blocks if apart and b.is_local]
+    n_shared = sum(map(len, shared))
+    support = _join([b.support for b in blocks], np.float64)
+    tilt = Tilt(
+        structure=structure,
+        features=everything if not local else _first_rows(everything, n_shared),
+        penalty=_stack_penalties(shared),
+        weight=scene.weight[touched],
+        support=support[:n_shared],
+        offset=offset[:n_shared],
+        workers=workers,
+        instances=_instance_rows(local, touched, scene.weight) if local else None,
+        parent=parent,
+        rules=rules,
+    )
+    ban.check(tilt, touched)
+    room = Room(tilt, touched, everything, offset, scene.noun)
+    first = 0
+    for block in blocks:
+        if tilt.rules is not None or block.constraint.on == "all" or isinstance(structure, Chains):
+            room.check(block, first)
+        first += len(block)
+    return {
+        "constraints": constraints,
+        "tilt": tilt,
+        "touched": touched,
+        "owner": _join([np.full(len(b), b.number) for b in blocks], np.intp),
+        "component": _join([b.component for b in blocks], np.intp),
+        "group": tuple(g for b in blocks for g in b.group),
+        "support": support,
+        "shares": _shares(blocks, structure, positions, parent, scene, n_rows),
+        "noun": scene.noun,
+    }
 
 
-def _rows(
-    number: int,
-    constraint: Constraint,
-    fires: BoolArray,
-    free: BoolArray,
-    events: FloatArray,
-    inputs: Inputs,
-    classes: Sequence[object],
-    weight: FloatArray,
-    strength: Strength,
-) -> Rows:
-    where = np.flatnonzero(fires)
-    groups, names = _groups(constraint, where, inputs)
-    # A group in which every row is labelled (on="all") or weighs nothing has nothing to decide.
-    alive = np.bincount(groups, weights=weight[where] * free[where], minlength=len(names)) > 0
-    where, groups = where[alive[groups]], (np.cumsum(alive) - 1)[groups[alive[groups]]]
-    names = [name for name, lives in zip(names, alive, strict=True) if lives]
-    n_groups, n_events = len(names), len(events)
-    column = np.concatenate([groups + e * n_groups for e in range(n_events)])
-    shape = (inputs.n, n_groups * n_events)
-    matrix = sparse.csc_array(sparse.coo_array((np.ones(len(column)), (np.tile(where, n_events), column)), shape=shape))
-    component = np.arange(n_events) if isinstance(constraint.relation, DistributedAs) else np.array([-1])
-    of_row, support = np.repeat(np.arange(n_events), n_groups), np.asarray(matrix.T @ weight)
-    return Rows(
-        number=number,
-        fires=matrix,
-        events=events[of_row],
-        component=component[of_row],
-        group=tuple(names) * n_events,
-        support=support,
-        penalty=_penalty(constraint, events[of_row], support, strength, classes),
+def _shares(
+    blocks: list[Rows],
+    structure: Independent | Chains,
+    positions: IntArray,
+    parent: IntArray | None,
+    scene: Scene,
+    n_rows: int,
+) -> Shares | None:
+    rows = np.flatnonzero(_join([np.full(len(b), b.constraint.of is not None) for b in blocks], np.bool_))
+    if not len(rows):
+        return None
+    node, edge = (_concatenate(blocks, name, scene) for name in ("among_node", "among_edge"))
+    assert isinstance(structure, Chains)
+    here = _at(edge, positions)
+    # Every kind of edge here has one firing pattern of the rows, and of what they are shares of as well.
+    inner = np.setdiff1d(np.arange(len(positions)), structure.first)
+    example = np.zeros(structure.n_kinds, dtype=np.intp)
+    example[structure.kind[inner]] = inner
+    on_edges = Parts(sparse.csr_array(here.fires[example]), here.table, here.row)
+    return Shares(
+        ConstraintFeatures(n_rows, _at(node, positions), on_edges),
+        _join([b.share for b in blocks], np.float64),
+        _known_sums(node, edge, n_rows, scene),
+        rows,
     )
 
 
-def _groups(constraint: Constraint, where: IntArray, inputs: Inputs) -> tuple[IntArray, list[object]]:
-    """The group of every firing position, and the groups' names."""
-    if constraint.per == "dataset":
-        return np.zeros(len(where), dtype=np.intp), [None]
-    if not isinstance(constraint.per, Column):
-        return np.arange(len(where), dtype=np.intp), [int(i) for i in where]
-    values = inputs.column(constraint.per.name)[where]
-    missing = [int(i) for i, v in zip(where, values, strict=True) if is_missing(v)]
-    if missing:
-        raise ConstraintError(
-            f"The constraint {constraint.title!r} is stated per {constraint.per.name!r}, but that column is missing in "
-            f"{len(missing)} rows where it applies (row {missing[0]} first). Fill it in, or add a condition that "
-            "leaves these rows out."
-        )
-    try:
-        names, groups = np.unique(values, return_inverse=True)
-    except TypeError as error:
-        raise ConstraintError(
-            f"The constraint {constraint.title!r} is stated per {constraint.per.name!r}, but that column mixes kinds "
-            "of values that have no common order: make it all texts or all numbers."
-        ) from error
-    return groups.astype(np.intp), list(names.tolist())
+def _node_rules(ban: Ban, positions: IntArray) -> Potentials | None:
+    if ban.node is None or not ban.node[positions].any():
+        return None
+    return Potentials(np.where(ban.node[positions], -np.inf, 0.0))
 
 
-def _penalty(
-    constraint: Constraint, events: FloatArray, support: FloatArray, strength: Strength, classes: Sequence[object]
-) -> Penalty:
-    relation, n = constraint.relation, len(support)
-    if isinstance(relation, About):
-        return REGISTRY[relation.penalty](np.full(n, relation.target), strength.of(constraint.beta, support))
-    if isinstance(relation, DistributedAs):
-        shares = np.zeros(len(classes))
-        for name, share in relation.shares:
-            shares[_number_of(name, classes)] = share
-        return kl(events @ shares, strength.of(constraint.beta, support))
-    low, high = relation.interval
-    slack = strength.of(constraint.slack, support) if constraint.slack else np.zeros(n)
-    return box(np.full(n, low), np.full(n, high), slack)
+def _concatenate(blocks: list[Rows], name: str, scene: Scene) -> Parts:
+    """The parts of all blocks, over all positions; rows of later blocks come after those of earlier ones."""
+    width = len(scene.classes) ** (2 if name.endswith("edge") else 1)
+    empty = sparse.csr_array((scene.inputs.n, 0))
+    listed: list[Parts] = [getattr(block, name) for block in blocks]
+    first = np.cumsum([0, *map(len, blocks)])
+    return Parts(
+        sparse.csr_array(sparse.hstack([empty, *(p.fires for p in listed)], format="csr")),
+        np.concatenate([np.empty((0, width)), *(p.table for p in listed)]),
+        _join([p.row + k for p, k in zip(listed, first, strict=False)], np.intp),
+    )
 
 
-def _offset(fires: sparse.csr_array, events: FloatArray, labels: IntArray, weight: FloatArray) -> FloatArray:
-    """What known labels add to each row's sum: only rows with ``on="all"`` fire on labelled positions."""
-    known = np.flatnonzero(labels >= 0)
-    node = np.zeros((len(known), events.shape[1]))
-    node[np.arange(len(known)), labels[known]] = weight[known]
-    return ConstraintFeatures(fires[known], events).expect(node)
+def _at(parts: Parts, positions: IntArray) -> Parts:
+    return Parts(sparse.csr_array(parts.fires[positions]), parts.table, parts.row)
 
 
-def _stack_columns(matrices: list[sparse.csc_array], n: int) -> sparse.csr_array:
-    if not matrices:
-        return sparse.csr_array((n, 0))
-    return sparse.csr_array(sparse.hstack(matrices, format="csr"))
+def _first_rows(found: ConstraintFeatures, n: int) -> ConstraintFeatures:
+    keep = np.flatnonzero(found.node.row < n)
+    node = Parts(sparse.csr_array(found.node.fires[:, keep]), found.node.table[keep], found.node.row[keep])
+    return ConstraintFeatures(n, node, found.edge)
+
+
+def _known_sums(node: Parts, edge: Parts, n_rows: int, scene: Scene) -> FloatArray:
+    """What labelled instances add to each row's sum: only rows with ``on="all"`` fire there."""
+    known = ~scene.structure.spread(scene.unlabelled)
+    sums = np.zeros(n_rows)
+    before = np.concatenate([[0], scene.labels[:-1]])
+    for parts, value in ((node, scene.labels), (edge, before * len(scene.classes) + scene.labels)):
+        position, part = parts.fires.nonzero()
+        inside = known[position]
+        position, part = position[inside], part[inside]
+        terms = parts.table[part, value[position]] * scene.position_weight[position]
+        sums += np.bincount(parts.row[part], weights=terms, minlength=n_rows)
+    return sums
+
+
+def _instance_rows(blocks: list[Rows], touched: IntArray, weight: FloatArray) -> InstanceRows:
+    """Rows of single positions: each has one part, which fires at one position."""
+    position = np.concatenate([_only_place(b.node) for b in blocks])
+    events, event = np.unique(np.concatenate([b.node.table for b in blocks]), axis=0, return_inverse=True)
+    return InstanceRows(
+        n=len(touched),
+        position=np.searchsorted(touched, position).astype(np.intp),
+        event=event.ravel().astype(np.intp),
+        events=np.ascontiguousarray(events),
+        block=np.concatenate([np.where(b.component >= 0, b.number, -1) for b in blocks]).astype(np.intp),
+        penalty=_stack_penalties(blocks),
+        support=weight[position],
+    )
+
+
+def _only_place(parts: Parts) -> IntArray:
+    return np.asarray(sparse.csc_array(parts.fires).indices, dtype=np.intp)
+
+
+def _stack_penalties(blocks: list[Rows]) -> Penalty:
+    return stack([b.penalty for b in blocks]) if blocks else box(np.empty(0), np.empty(0))
+
+
+def _join(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    return np.concatenate([np.empty(0, dtype=dtype), *arrays]).astype(dtype)
 
 
 def _warn_idle_words(constraint: Constraint, inputs: Inputs) -> None:
@@ -354,13 +349,16 @@ def _warn_idle_words(constraint: Constraint, inputs: Inputs) -> None:
             )
 
 
-def _warn_resting(constraint: Constraint, inputs: Inputs, free: BoolArray) -> None:
-    if not np.any(free):
-        why = "every row has a label, so there is nothing left to decide"
-    elif constraint.given is not None and constraint.given.fires(inputs).any():
-        why = "its condition fires on labelled rows only"
+def _warn_resting(constraint: Constraint, scene: Scene) -> None:
+    inputs, where = scene.inputs, constraint.where
+    if not np.any(scene.unlabelled):
+        why = f"every {scene.noun} has a label, so there is nothing left to decide"
+    elif where is not None and where.fires(inputs).any():
+        why = f"its condition fires on labelled {scene.noun}s only"
+        if isinstance(scene.structure, Chains):
+            why = "its condition fires on labelled tokens only, or where the event cannot happen"
     else:
-        guess = constraint.given.suggest(inputs) if constraint.given is not None else None
+        guess = where.suggest(inputs) if where is not None else None
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
     end = "" if why.endswith("?") else "."
     warnings.warn(f"The constraint {constraint.title!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5)

@@ -20,13 +20,15 @@ import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures
-from tiltfit.inference.independent import infer
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.instances import InstanceRows
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,10 +55,13 @@ class Projection:
 class Tilt:
     """Everything about an information projection but the model: features, penalty, weights, supports, offsets.
 
-    Rows of ``weight`` are the positions on which some constraint fires; elsewhere q = p. ``instances``: rows that speak
-    of one position each; they come after the shared rows wherever all rows are listed.
+    ``structure`` holds the instances on which some constraint acts; elsewhere q = p. ``weight``: one an instance.
+    ``parent``: its edges come in kinds finer than the model's; the model's kind of each (None: no edges).
+    ``rules``: −inf where a label or a pair of labels is forbidden, else 0.
+    ``instances``: rows that speak of one instance each; they come after the shared rows wherever all rows are listed.
     """
 
+    structure: Independent | Chains
     features: ConstraintFeatures
     penalty: Penalty
     weight: FloatArray
@@ -64,15 +69,30 @@ class Tilt:
     offset: FloatArray
     workers: Workers
     instances: InstanceRows | None = None
+    parent: IntArray | None = None
+    rules: Potentials | None = None
 
-    def shared_expectation(self, node: FloatArray) -> FloatArray:
-        """m(q) of the shared rows, of a distribution over labels at every position."""
-        return (self.features.expect(node * self.weight[:, None]) + self.offset) / self.support
+    def base(self, potentials: Potentials, log_z: FloatArray) -> Potentials:
+        """log p of these instances, −inf where a rule forbids: what a projection starts from.
 
-    def expectation(self, node: FloatArray) -> FloatArray:
+        From potentials, not from probabilities: these underflow, and a rule may leave only labels that p hardly has.
+        ``potentials.node`` are those of the positions here, ``potentials.edge`` of the model's kinds.
+        """
+        node = potentials.node.copy()
+        node[self.structure.first] -= log_z[:, None]
+        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
+        base = Potentials(node, edge)
+        return base if self.rules is None else base + self.rules
+
+    def shared_expectation(self, marginals: Marginals) -> FloatArray:
+        """m(q) of the shared rows."""
+        sums = self.features.weighted(marginals, self.structure.spread(self.weight))
+        return (sums + self.offset) / self.support
+
+    def expectation(self, marginals: Marginals) -> FloatArray:
         """m(q) of all rows."""
-        shared = self.shared_expectation(node)
-        return shared if self.instances is None else np.concatenate([shared, self.instances.shares(node)])
+        shared = self.shared_expectation(marginals)
+        return shared if self.instances is None else np.concatenate([shared, self.instances.shares(marginals.node)])
 
     def violation(self, m: FloatArray) -> FloatArray:
         """How far m is from where U is least, for all rows."""
@@ -82,7 +102,23 @@ class Tilt:
 
     def at(self, base: Potentials, prices: FloatArray) -> Marginals:
         """q ∝ p·exp(prices·f′) for the shared rows; log Z is relative to ``base``."""
-        return infer(base + self.features.score(prices), self.workers)
+        return self.infer(base + self.features.score(prices))
+
+    def infer(self, potentials: Potentials) -> Marginals:
+        """log Z and marginals of these instances, edges summed with their weights."""
+        return self.structure.infer(potentials, self.workers, weight=self.weight, overwrite=True)
+
+    def of_model(self, potentials: Potentials) -> Marginals:
+        """p on these instances, its edges by the kinds here."""
+        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
+        return self.infer(Potentials(potentials.node.copy(), edge))
+
+    def for_model(self, edge: FloatArray, n_kinds: int) -> FloatArray:
+        """Sums over edges by the kinds here, as sums by the model's kinds."""
+        assert self.parent is not None
+        sums = np.zeros((n_kinds, *edge.shape[1:]))
+        np.add.at(sums, self.parent, edge)
+        return sums
 
 
 def information_projection(
@@ -130,7 +166,7 @@ class _Dual:
         duals = scaled * self.scale
         eta = self._eta(duals)
         marginals, inner_cost, _ = self._tilted(duals)
-        m = self._tilt.shared_expectation(marginals.node)
+        m = self._tilt.shared_expectation(marginals)
         value = float(self._tilt.weight @ marginals.log_z) + inner_cost
         value += float(self._prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
         gradient = self._support * (m[self._origin] - self._part.grad_conjugate(eta))
@@ -140,7 +176,7 @@ class _Dual:
         """Everything there is to say about the projection at these duals."""
         tilt, eta = self._tilt, self._eta(duals)
         marginals, inner_cost, shares = self._tilted(duals)
-        shared = tilt.shared_expectation(marginals.node)
+        shared = tilt.shared_expectation(marginals)
         prices, log_z = self._prices(duals), float(tilt.weight @ marginals.log_z)
         gap = float(np.sum(self._part.fenchel_gap(shared[self._origin], eta)))
         divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z
@@ -194,9 +230,18 @@ def _price_cap(tilt: Tilt, base: Potentials) -> float:
     Where hard constraints contradict each other the dual has no maximum; with this cap it has one, and q misses them by
     as little as possible in total (the cap is an L1 penalty of slope c·cap).
     """
-    finite = np.where(np.isfinite(base.node), base.node, 0.0)
-    spread = float(np.max(finite, initial=0.0) - np.min(finite, initial=0.0))
+    spread = _spread(base.node)
+    if base.edge is not None:
+        spread += 2 * _spread(base.edge.reshape(len(base.edge), -1))  # a label has an edge on either side
     pull = tilt.penalty.strongest_pull(tilt.support)
     if tilt.instances is not None:
         pull = max(pull, tilt.instances.penalty.strongest_pull(tilt.instances.support))
     return _MARGIN + spread + pull
+
+
+def _spread(rows: FloatArray) -> float:
+    """The largest difference between finite entries of one row."""
+    finite = np.isfinite(rows)
+    top = np.max(rows, axis=1, where=finite, initial=-np.inf)
+    bottom = np.min(rows, axis=1, where=finite, initial=np.inf)
+    return float(np.max(top - bottom, where=top >= bottom, initial=0.0))

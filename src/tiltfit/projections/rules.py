@@ -2,116 +2,165 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tiltfit.errors import ConflictError
-from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.features.constraints import ConstraintFeatures
+from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import DistributedAs
-from tiltfit.penalties.penalty import Penalty
+from tiltfit.projections.information import Tilt
+from tiltfit.projections.occurrences import Piece
+from tiltfit.projections.rows import Feature, Rows, Scene
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 
+_ROUNDING = 1e-12
+
+
 class Ban:
-    """Collects labels that hard statements of 0 or 1 rule out."""
+    """Collects what hard statements of 0 or 1 rule out: labels at positions, and pairs of labels on edges.
 
-    def __init__(self, n_labels: int, n: int) -> None:
-        self._shape = (n, n_labels)
-        self._mask: BoolArray | None = None
-        self._takers: list[tuple[int, BoolArray, BoolArray]] = []
+    Known labels rule out all others, where the sequence has unknown ones beside them.
+    """
 
-    def supports(self, weight: FloatArray) -> dict[int, float]:
-        """The constraints taken over, with their supports."""
-        return {number: float(weight[fires].sum()) for number, fires, _ in self._takers}
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self.node: BoolArray | None = None
+        self.edges: list[tuple[BoolArray, BoolArray]] = []
+        """Positions that edges lead to, and the pairs of labels ruled out there."""
+        self.supports: dict[int, float] = {}
+        self._takers: list[tuple[Constraint, BoolArray]] = []
+        partly = scene.structure.spread(scene.unlabelled) & ~scene.open_positions
+        if partly.any():
+            mask = self._mask()
+            mask[partly] = True
+            mask[partly, scene.labels[partly]] = False
 
-    def take(self, number: int, constraint: Constraint, fires: BoolArray, events: FloatArray, labels: IntArray) -> bool:
+    def take(self, number: int, constraint: Constraint, found: list[Feature]) -> bool:
         """Whether the constraint is a hard 0 or 1; if so it is taken over as forbidden labels."""
-        if not constraint.is_hard:
+        if not constraint.is_hard or len(found) != 1:
             return False
         low, high = constraint.relation.interval
-        if high > 0 and low < 1:
+        counts = constraint.event.counts and constraint.of is None
+        if high > 0 and (low < 1 or counts):
             return False
-        banned = events[0] > 0 if high <= 0 else events[0] == 0
-        against = np.flatnonzero(fires & (labels >= 0) & banned[labels])
-        if len(against):
-            raise ConflictError(
-                f"The constraint {constraint.title!r} rules out the label that row {against[0]} has. "
-                'Correct the label, soften the constraint with slack=, or leave out on="all".'
-            )
-        if self._mask is None:
-            self._mask = np.zeros(self._shape, dtype=np.bool_)
-        self._mask[fires] |= banned
-        self._takers.append((number, fires, banned))
+        at = np.zeros(self._scene.inputs.n, dtype=np.bool_)
+        for piece in found[0].pieces:
+            # A share of another event has the feature event − u·other, which must not exceed or go below 0 then.
+            banned = piece.table > 0 if high <= 0 else piece.table < (1 if constraint.of is None else 0)
+            self._refuse_known(constraint, piece, banned)
+            at |= piece.at
+            if piece.on_edges:
+                self.edges.append((piece.at & self._scene.open_edges, banned))
+            else:
+                self._mask()[piece.at & self._scene.open_positions] |= banned
+        self._takers.append((constraint, at))
+        self.supports[number] = float(self._scene.position_weight[at].sum())
         return True
 
-    def mask(self, constraints: ConstraintSet, free: BoolArray) -> BoolArray | None:
-        """Forbidden labels, positions × labels, on unlabelled positions."""
-        if self._mask is None:
-            return None
-        self._mask[~free] = False
-        empty = np.flatnonzero(self._mask.all(axis=1))
-        if len(empty):
-            names = [constraints[number].title for number, fires, _ in self._takers if fires[empty[0]]]
+    def _mask(self) -> BoolArray:
+        if self.node is None:
+            self.node = np.zeros((self._scene.inputs.n, len(self._scene.classes)), dtype=np.bool_)
+        return self.node
+
+    def _refuse_known(self, constraint: Constraint, piece: Piece, banned: BoolArray) -> None:
+        labels = self._scene.labels
+        where = np.flatnonzero(piece.at & ~self._scene.is_open(piece))
+        hits = banned[labels[where - 1], labels[where]] if piece.on_edges else banned[labels[where]]
+        if np.any(hits):
+            place = int(self._scene.instance[where[np.argmax(hits)]])
             raise ConflictError(
-                f"No label is left for row {empty[0]}: {' and '.join(repr(n) for n in names)} together rule out all of "
-                "them. Soften one with slack= or a target inside (0, 1)."
+                f"The constraint {constraint.title!r} rules out the label that {self._scene.noun} {place} has. "
+                'Correct the label, soften the constraint with slack=, or leave out on="all".'
             )
-        return self._mask if self._mask.any() else None
+
+    @property
+    def touched(self) -> BoolArray:
+        """Positions where something is ruled out."""
+        touched = np.zeros(self._scene.inputs.n, dtype=np.bool_)
+        if self.node is not None:
+            touched |= self.node.any(axis=1)
+        for at, _ in self.edges:
+            touched |= at
+        return touched
+
+    def check(self, tilt: Tilt, touched: IntArray) -> None:
+        """Refuse rules that leave an instance without any labelling; ``touched``: the instances of ``tilt``."""
+        if tilt.rules is None:
+            return
+        _, score = tilt.structure.best(tilt.rules, tilt.workers)
+        empty = np.flatnonzero(score == -np.inf)
+        if len(empty):
+            instance = touched[empty[0]]
+            names = [c.title for c, at in self._takers if at[self._scene.instance == instance].any()]
+            raise ConflictError(
+                f"No label is left for {self._scene.noun} {instance}: {' and '.join(repr(n) for n in names)} together "
+                "rule out all of them. Soften one with slack= or a target inside (0, 1)."
+            )
 
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """What known and forbidden labels leave of the share of each row of a constraint.
+    """What known labels and rules leave of the expectations of rows: their extremes over all labellings.
 
-    ``fires``: positions × rows; ``events``: rows × labels; ``labels``: class number or −1, one a position.
+    ``features``: all rows, on the instances of ``tilt``, which are ``touched``; ``offset``: what labelled ones add.
     """
 
-    fires: sparse.csc_array
-    events: FloatArray
-    support: FloatArray
-    forbidden: BoolArray | None
-    labels: IntArray
-    weight: FloatArray
+    tilt: Tilt
+    touched: IntArray
+    features: ConstraintFeatures
+    offset: FloatArray
+    noun: str
 
-    def check(self, constraint: Constraint, penalty: Penalty, groups: Sequence[object]) -> None:
-        """Refuse a constraint whose penalty would be infinite whatever q."""
-        if self.forbidden is None and constraint.on == "unlabelled":
+    def check(self, block: Rows, first: int) -> None:
+        """Refuse a constraint whose penalty would be infinite whatever q; its rows begin at ``first``."""
+        constraint = block.constraint
+        distribution = isinstance(constraint.relation, DistributedAs)
+        if not (distribution or constraint.is_hard):
             return
-        least, most = self._extremes()
-        if isinstance(constraint.relation, DistributedAs):
-            shares = penalty.grad_conjugate(np.zeros(len(penalty)))
+        least, most = self._extremes(block, first)
+        low, high = block.penalty.domain()
+        bad = np.flatnonzero((most < low - _ROUNDING) | (least > high + _ROUNDING))
+        if distribution:
+            shares = block.penalty.grad_conjugate(np.zeros(len(block)))
             bad = np.flatnonzero((shares > 0) & (most == 0))
-        elif constraint.is_hard:
-            low, high = constraint.relation.interval
-            bad = np.flatnonzero((most < low - 1e-12) | (least > high + 1e-12))
-        else:
-            return
         if len(bad):
             r = bad[0]
-            where = "" if groups[r] is None else f" in {groups[r]!r}"
+            group = block.group[r]
+            where = "" if group is None else f" in {self.noun} {group}" if isinstance(group, int) else f" in {group!r}"
             raise ConflictError(
-                f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its share "
-                f"between {least[r]:.0%} and {most[r]:.0%}. Change its target, soften it, or drop the rule."
+                f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its "
+                f"{_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
             )
 
-    def _extremes(self) -> tuple[FloatArray, FloatArray]:
-        """The least and the greatest share of each row over all q that keep to known and forbidden labels."""
-        n, n_labels = len(self.labels), self.events.shape[1]
-        allowed = np.ones((n, n_labels), dtype=np.bool_) if self.forbidden is None else ~self.forbidden
-        known = np.flatnonzero(self.labels >= 0)
-        allowed[known] = False
-        allowed[known, self.labels[known]] = True
-        position, row = sparse.coo_array(self.fires).coords
-        inside = self.events[row] > 0
-        can = (allowed[position] & inside).any(axis=1)
-        must = ~(allowed[position] & ~inside).any(axis=1)
-        sums = (np.bincount(row, self.weight[position] * hit, len(self.support)) for hit in (must, can))
-        least, most = (np.asarray(total / self.support) for total in sums)
-        return least, most
+    def _extremes(self, block: Rows, first: int) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest m of every row. Rows of one feature lie on different instances, so that one
+        search for the best labelling a feature and direction is enough."""
+        structure, bounds = self.tilt.structure, np.empty((2, len(block)))
+        group = block.group_of[self.touched]
+        inside = group >= 0
+        for rows in np.split(np.arange(len(block)), block.n_features):
+            chosen = np.zeros(self.features.n_rows)
+            chosen[first + rows] = 1.0
+            for k, sign in enumerate((-1.0, 1.0)):
+                potentials = self.features.score(sign * chosen)
+                if self.tilt.rules is not None:
+                    potentials = potentials + self.tilt.rules
+                best = sign * structure.best(potentials, self.tilt.workers)[1] * self.tilt.weight
+                sums = np.bincount(group[inside], best[inside], minlength=len(rows))
+                bounds[k, rows] = (sums + self.offset[first + rows]) / block.support[rows]
+        return bounds[0], bounds[1]
+
+
+def _between(constraint: Constraint, least: float, most: float) -> str:
+    if constraint.of is not None:
+        return "difference to that share out of reach"
+    if constraint.event.counts:
+        return f"mean number between {least:g} and {most:g}"
+    return f"share between {least:.0%} and {most:.0%}"

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import UnmetConstraintWarning
+from tiltfit.inference.potentials import Marginals
 from tiltfit.language.relations import DistributedAs
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
@@ -171,12 +172,12 @@ class ConstraintReport:
 
 def report_constraints(
     grounded: Grounded,
-    model: npt.NDArray[np.float64],
+    model: Marginals | None,
     projection: Projection | None,
     classes: Sequence[object],
     unit: str,
 ) -> ConstraintReport:
-    """``model``: p at the touched positions of ``grounded``."""
+    """``model``: p on the touched instances of ``grounded`` (``Tilt.of_model``)."""
     rows = _Rows(grounded, model, projection)
     entries: list[Entry] = []
     for number, constraint in enumerate(grounded.constraints):
@@ -190,10 +191,12 @@ def report_constraints(
 class _Rows:
     """The grounded rows with what they came to, looked up by constraint."""
 
-    def __init__(self, grounded: Grounded, model: npt.NDArray[np.float64], projection: Projection | None) -> None:
+    def __init__(self, grounded: Grounded, model: Marginals | None, projection: Projection | None) -> None:
         self._grounded = grounded
         self._projection = projection
-        self._model = grounded.tilt.expectation(model) if grounded.tilt is not None else np.empty(0)
+        if grounded.tilt is not None and model is not None and projection is not None:
+            self._model, _, _ = grounded.told(grounded.tilt.expectation(model), model)
+            self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
 
     def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:
         from tiltfit.language.sentences import describe
@@ -205,8 +208,8 @@ class _Rows:
             status = "rules" if number in g.ruled else "rests"
             ruled = g.ruled_support.get(number, 0.0)
             return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status)
-        support = g.support[rows]
-        prices, violation = self._projection.prices[rows], self._projection.violation[rows]
+        support = self._support[rows]
+        prices, violation = self._projection.prices[rows], self._projection.violation[rows] * self._unit[rows]
         worst = float(np.max(violation))
         hard = constraint.is_hard
         status = "met" if worst <= (_HOLDS if hard else _MET) else ("violated" if hard else "missed")
@@ -216,13 +219,17 @@ class _Rows:
             component=label,
             support=float(support.sum()),
             groups=len(rows),
-            model=float(np.average(self._model[rows], weights=support)),
-            projected=float(np.average(self._projection.expectation[rows], weights=support)),
+            model=_mean(self._model[rows], support),
+            projected=_mean(self._told[rows], support),
             price=float(prices[np.argmax(np.abs(prices))]),
             violation=worst,
             status=status,
             worst_group=g.group[rows[np.argmax(violation)]],
         )
+
+
+def _mean(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
+    return float(np.average(values, weights=weights)) if weights.sum() > 0 else 0.0
 
 
 def _sentence(entry: Entry) -> str:

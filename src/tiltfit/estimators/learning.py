@@ -1,0 +1,122 @@
+"""What classifier and tagger have in common: solving the problem, and using what was learned."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError, NotConvergedWarning, NotSavedWarning, UnsupportedError
+from tiltfit.estimators.options import Options
+from tiltfit.estimators.starts import as_seed
+from tiltfit.execution.blas import one_blas_thread
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.methods import SOLVERS
+from tiltfit.methods.history import Callback, Fit
+from tiltfit.methods.problem import Problem
+from tiltfit.methods.start import starting_point
+from tiltfit.models.log_linear import LogLinear
+from tiltfit.projections.grounding import Grounded, Key
+from tiltfit.projections.information import information_projection
+from tiltfit.report.constraints import ConstraintReport, report_constraints
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def solve(
+    problem: Problem,
+    options: Options,
+    *,
+    given: FloatArray | None,
+    init: Any,
+    n_init: int,
+    random_state: Any,
+    callback: Callback | None,
+) -> Fit:
+    """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
+    rng = np.random.default_rng(as_seed(random_state))
+    kinds = [init if isinstance(init, str) else "zeros", *["random"] * (n_init - 1)]
+    fits: list[Fit] = []
+    with one_blas_thread():
+        for k, kind in enumerate(kinds):
+            start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
+            run = SOLVERS[options.solver]
+            fits.append(run(problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback))
+            if fits[-1].message == "stopped by the callback":
+                break
+    return min(fits, key=lambda fit: fit.objective if np.isfinite(fit.objective) else np.inf)
+
+
+def report(
+    model: LogLinear, weights: FloatArray, grounded: Grounded, fit: Fit, classes: list[Any], unit: str
+) -> ConstraintReport:
+    """What became of the constraints."""
+    p = None
+    if grounded.tilt is not None:
+        p = grounded.tilt.of_model(model.take(grounded.touched).potentials(weights))
+    return report_constraints(grounded, p, fit.projection, classes, unit)
+
+
+def fitted_prices(grounded: Grounded, fit: Fit) -> dict[Key, float]:
+    """The price of every row, by what it speaks of."""
+    return dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
+
+
+def projected(
+    model: LogLinear, potentials: Potentials, p: Marginals, grounded: Grounded, prices: str, fitted: dict[Key, float]
+) -> tuple[Marginals, Potentials] | None:
+    """q on the touched instances and its potentials, None where nothing is constrained.
+
+    ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``.
+    """
+    if prices not in ("solve", "fitted"):
+        raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.")
+    if grounded.tilt is None:
+        return None
+    tilt, positions = grounded.tilt, model.structure.positions(grounded.touched)
+    base = tilt.base(Potentials(potentials.node[positions], potentials.edge), p.log_z[grounded.touched])
+    if prices == "fitted":
+        shared = _known_prices(grounded, fitted)
+        return tilt.at(base, shared), base + tilt.features.score(shared)
+    with one_blas_thread():
+        projection = information_projection(tilt, base)
+    if not projection.converged:
+        warnings.warn(
+            f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",
+            NotConvergedWarning,
+            stacklevel=3,
+        )
+    return projection.marginals, base + tilt.features.score(projection.prices[: tilt.features.n_rows])
+
+
+def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:
+    """The fitted price of every row; 0 for a group that ``fit`` did not see."""
+    for constraint in grounded.constraints:
+        if constraint.per in ("instance", "sequence"):
+            raise UnsupportedError(
+                f"The constraint {constraint.title!r} has a price for each training instance, which says nothing "
+                "of new ones. Use prices='solve'."
+            )
+    return np.array([fitted.get(key, 0.0) for key in grounded.keys])
+
+
+def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
+    """Say what a fit could not do."""
+    if lost:
+        warnings.warn(
+            f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
+            NotSavedWarning,
+            stacklevel=4,
+        )
+    # Hard constraints that contradict each other leave nothing to converge to; they are named below.
+    told = estimator.constraint_report_
+    if not estimator.converged_ and message != "stopped by the callback" and not told.violated:
+        warnings.warn(
+            f"{type(estimator).__name__} did not converge: {message}. "
+            f"Raise max_iter= (now {estimator.max_iter}) or tol=.",
+            NotConvergedWarning,
+            stacklevel=4,
+        )
+    told.warn_unmet(stacklevel=4)

@@ -1,0 +1,67 @@
+"""Model features of chains: those of positions, and f(y_{t−1}, y_t, x) on the edges between them.
+
+    score(weights).edge[k, i, j] = Σ_a kinds[k, a]·T[a, i, j]
+    expect(node, edge)[a, i, j]  = Σ_k kinds[k, a]·edge[k, i, j]
+
+Edges with the same attributes are of one kind, so an attribute of edges costs no more than its table of weights. It is
+the operator of ``attributes`` again, with kinds for positions and pairs of labels for labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.execution.workers import Workers
+from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.inference.potentials import Potentials
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ChainFeatures:
+    """``nodes``: features of positions; ``kinds``: kinds of edges × attributes of edges.
+
+    Weights are one flat vector: those of ``nodes``, then ``T`` (attributes × labels × labels).
+    """
+
+    nodes: AttributeFeatures
+    kinds: FloatArray
+
+    @property
+    def workers(self) -> Workers:
+        return self.nodes.workers
+
+    @property
+    def n_labels(self) -> int:
+        return self.nodes.n_labels
+
+    @property
+    def n_weights(self) -> int:
+        return int(self.nodes.n_weights + self.kinds.shape[1] * self.n_labels**2)
+
+    def unpack(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Views: the weights of nodes (flat), and ``T[attributes, labels, labels]``."""
+        n = self.nodes.n_weights
+        return weights[:n], weights[n:].reshape(-1, self.n_labels, self.n_labels)
+
+    def score(self, weights: FloatArray) -> Potentials:
+        """O(non-zeros·labels)."""
+        of_nodes, transitions = self.unpack(weights)
+        return Potentials(self.nodes.score(of_nodes).node, np.tensordot(self.kinds, transitions, axes=1))
+
+    def expect(self, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
+        """O(non-zeros·labels)."""
+        assert edge is not None
+        out = np.empty(self.n_weights)
+        of_nodes, transitions = self.unpack(out)
+        self.nodes.expect(node, out=of_nodes)
+        np.copyto(transitions, np.tensordot(self.kinds.T, edge, axes=1))
+        return out
+
+    def take(self, positions: npt.NDArray[np.intp]) -> ChainFeatures:
+        """The same features at these positions only."""
+        return ChainFeatures(self.nodes.take(positions), self.kinds)

@@ -1,0 +1,318 @@
+"""One constraint on data: which expectations it speaks of, where they are taken, and which penalty each has.
+
+A constraint has one *feature* (``distributed_as``: one a class; a share of another event between two bounds: one a
+bound), and of each feature one *row* for every group it is stated for. Rows of one feature lie on different instances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.data.inputs import Inputs, is_missing
+from tiltfit.errors import ConstraintError
+from tiltfit.features.constraints import Parts
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
+from tiltfit.language.conditions import Column, Condition
+from tiltfit.language.constraint import Constraint
+from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs
+from tiltfit.language.values import match
+from tiltfit.penalties.interval import box
+from tiltfit.penalties.kl import kl
+from tiltfit.penalties.penalty import REGISTRY, Penalty
+from tiltfit.penalties.stacked import stack
+from tiltfit.projections.occurrences import Piece, pieces
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c)."""
+
+    beta: float
+    scale: str
+
+    def of(self, softness: float | None, support: FloatArray) -> FloatArray:
+        value = self.beta if softness is None else softness
+        return value / support if self.scale == "support" else np.full(len(support), value)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """The data that constraints are looked up on. ``labels``: class number or −1, one a position; ``weight``: one an
+    instance."""
+
+    inputs: Inputs
+    classes: Sequence[object]
+    structure: Independent | Chains
+    labels: IntArray
+    weight: FloatArray
+
+    @property
+    def noun(self) -> str:
+        """What an instance is called."""
+        return "sequence" if isinstance(self.structure, Chains) else "row"
+
+    @cached_property
+    def instance(self) -> IntArray:
+        """The instance of every position."""
+        return np.asarray(self.structure.spread(np.arange(len(self.structure))), dtype=np.intp)
+
+    @cached_property
+    def position_weight(self) -> FloatArray:
+        return np.asarray(self.structure.spread(self.weight), dtype=np.float64)
+
+    @cached_property
+    def open_positions(self) -> BoolArray:
+        """Positions whose label is unknown."""
+        return np.asarray(self.labels < 0)
+
+    @cached_property
+    def open_edges(self) -> BoolArray:
+        """Positions that an edge leads to one of whose ends is unknown."""
+        unknown = self.open_positions.copy()
+        unknown[1:] |= self.open_positions[:-1]
+        unknown[self.structure.first] = False
+        return unknown
+
+    @cached_property
+    def unlabelled(self) -> BoolArray:
+        """Instances with an unknown position."""
+        return np.bincount(self.instance, weights=self.open_positions, minlength=len(self.structure)) > 0
+
+    def is_open(self, piece: Piece) -> BoolArray:
+        """Where the piece says something about unknown labels."""
+        return self.open_edges if piece.on_edges else self.open_positions
+
+    def fires(self, condition: Condition | None) -> BoolArray:
+        if condition is None:
+            return np.ones(self.inputs.n, dtype=np.bool_)
+        return np.asarray(condition.fires(self.inputs), dtype=np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Feature:
+    """One expectation of a constraint. ``component``: the class of a distribution, else −1. ``among``: the pieces of
+    the event it is a share of, ``share`` the share that it is compared with."""
+
+    pieces: list[Piece]
+    component: int = -1
+    among: list[Piece] | None = None
+    share: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of one constraint, features outermost.
+
+    ``node`` and ``edge``: parts over all positions (an edge stands at the position it leads to); ``among_…``: those of
+    the event that a share is of, by the same rows. ``group_of``: the group of every instance, −1 for none.
+    """
+
+    number: int
+    constraint: Constraint
+    n_features: int
+    group_of: IntArray
+    node: Parts
+    edge: Parts
+    among_node: Parts
+    among_edge: Parts
+    share: FloatArray
+    component: IntArray
+    group: tuple[object, ...]
+    support: FloatArray
+    penalty: Penalty
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether each row speaks of one instance."""
+        return is_local(self.constraint)
+
+
+def is_local(constraint: Constraint) -> bool:
+    """Whether the constraint is stated for each instance."""
+    return constraint.per in ("instance", "sequence")
+
+
+def features(constraint: Constraint, scene: Scene) -> list[Feature]:
+    """The expectations of a constraint, at the places it looks at."""
+    classes, structure = scene.classes, scene.structure
+    if isinstance(constraint.relation, DistributedAs):
+        fires = scene.fires(constraint.given)
+        table = np.eye(len(classes))
+        return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
+    fires = scene.fires(constraint.where)
+    event = [_seen(p.within(fires), constraint, scene) for p in pieces(constraint.event, classes, structure)]
+    if constraint.of is None:
+        return [Feature(event)]
+    around = scene.fires(constraint.of.given)
+    among = [_seen(p.within(around), constraint, scene) for p in pieces(constraint.of.event, classes, structure)]
+    shares = sorted(set(constraint.relation.numbers))
+    return [Feature(list(_difference(event, among, u)), -1, among, u) for u in shares]
+
+
+def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
+    """The part of the data that the constraint speaks of: unknown labels, or all."""
+    if is_local(constraint):
+        piece = piece.within(scene.structure.spread(scene.unlabelled & (scene.weight > 0)))
+    return piece if constraint.on == "all" else piece.within(scene.is_open(piece))
+
+
+def _difference(event: list[Piece], among: list[Piece], u: float) -> Iterator[Piece]:
+    """event − u·among, as pieces on different places: the share of event in among is u where its expectation is 0."""
+    for on_edges in (False, True):
+        a = next((p for p in event if p.on_edges == on_edges), None)
+        b = next((p for p in among if p.on_edges == on_edges), None)
+        if a is not None and b is not None:
+            yield Piece(a.at & b.at, a.table - u * b.table)
+        if a is not None:
+            yield a if b is None else a.within(~b.at)
+        if b is not None:
+            yield Piece(b.at if a is None else b.at & ~a.at, -u * b.table)
+
+
+def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: Scene, strength: Strength) -> Rows:
+    """The rows of a constraint that fires somewhere."""
+    group, names = _groups(constraint, _touched(found), scene)
+    # A group in which everything is known (on="all") or weighs nothing has nothing to decide.
+    undecided = np.zeros(len(names))
+    for piece in (p for feature in found for p in feature.pieces):
+        where = np.flatnonzero(piece.at & scene.is_open(piece))
+        np.add.at(undecided, group[scene.instance[where]], scene.position_weight[where])
+    alive = undecided > 0
+    renumbered = np.where(alive, np.cumsum(alive) - 1, -1)
+    group = np.where(group >= 0, renumbered[group], -1)
+    names = [name for name, lives in zip(names, alive, strict=True) if lives]
+    n = len(names)
+    support = np.concatenate([_support(constraint, feature, group, n, scene) for feature in found])
+    return Rows(
+        number=number,
+        constraint=constraint,
+        n_features=len(found),
+        group_of=group,
+        node=_parts([f.pieces for f in found], False, group, n, scene),
+        edge=_parts([f.pieces for f in found], True, group, n, scene),
+        among_node=_parts([f.among or [] for f in found], False, group, n, scene),
+        among_edge=_parts([f.among or [] for f in found], True, group, n, scene),
+        share=np.repeat([f.share for f in found], n),
+        component=np.repeat([f.component for f in found], n).astype(np.intp),
+        group=tuple(names) * len(found),
+        support=support,
+        penalty=stack(
+            [
+                _penalty(constraint, feature, support[k * n : (k + 1) * n], strength, scene.classes)
+                for k, feature in enumerate(found)
+            ]
+        ),
+    )
+
+
+def _touched(found: list[Feature]) -> BoolArray:
+    masks = [piece.at for feature in found for piece in [*feature.pieces, *(feature.among or [])]]
+    return np.asarray(np.logical_or.reduce(masks), dtype=np.bool_)
+
+
+def _parts(found: list[list[Piece]], on_edges: bool, group: IntArray, n_groups: int, scene: Scene) -> Parts:
+    """One part for each piece and group."""
+    n_labels = len(scene.classes)
+    width = n_labels**2 if on_edges else n_labels
+    tables, rows = [np.empty((0, width))], [np.empty(0, dtype=np.intp)]
+    where, part, n_parts = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], 0
+    for k, listed in enumerate(found):
+        for piece in (p for p in listed if p.on_edges == on_edges):
+            at = np.flatnonzero(piece.at)
+            of_group = group[scene.instance[at]]
+            at, of_group = at[of_group >= 0], of_group[of_group >= 0]
+            where.append(at)
+            part.append(n_parts + of_group)
+            n_parts += n_groups
+            tables.append(np.tile(piece.table.reshape(1, -1), (n_groups, 1)))
+            rows.append(k * n_groups + np.arange(n_groups))
+    positions, columns = np.concatenate(where), np.concatenate(part)
+    fires = sparse.coo_array((np.ones(len(positions)), (positions, columns)), shape=(scene.inputs.n, n_parts))
+    return Parts(sparse.csr_array(fires), np.concatenate(tables), np.concatenate(rows).astype(np.intp))
+
+
+def _support(constraint: Constraint, feature: Feature, group: IntArray, n: int, scene: Scene) -> FloatArray:
+    """c: how often the event could happen, in every group; of a count, how many instances there are."""
+    if constraint.event.counts and feature.among is None:
+        inside = group >= 0 if constraint.on == "all" else (group >= 0) & scene.unlabelled
+        return np.asarray(np.bincount(group[inside], weights=scene.weight[inside], minlength=n), dtype=np.float64)
+    places = feature.pieces if feature.among is None else feature.among
+    at = np.flatnonzero(np.logical_or.reduce([p.at for p in places]))
+    of_group = group[scene.instance[at]]
+    at, of_group = at[of_group >= 0], of_group[of_group >= 0]
+    return np.asarray(np.bincount(of_group, weights=scene.position_weight[at], minlength=n), dtype=np.float64)
+
+
+def _groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[IntArray, list[object]]:
+    """The group of every instance (−1: the constraint does not fire there), and the groups' names."""
+    n = len(scene.structure)
+    if constraint.per == "dataset":
+        return np.zeros(n, dtype=np.intp), [None]
+    involved = np.unique(scene.instance[fires])
+    group = np.full(n, -1, dtype=np.intp)
+    if not isinstance(constraint.per, Column):
+        group[involved] = np.arange(len(involved))
+        return group, [int(i) for i in involved]
+    values = scene.inputs.column(constraint.per.name)[scene.structure.first[involved]]
+    group[involved], names = _by_value(constraint, constraint.per, values, involved, scene.noun)
+    return group, names
+
+
+def _by_value(
+    constraint: Constraint, per: Column, values: npt.NDArray[Any], involved: IntArray, noun: str
+) -> tuple[IntArray, list[object]]:
+    missing = [int(i) for i, v in zip(involved, values, strict=True) if is_missing(v)]
+    if missing:
+        raise ConstraintError(
+            f"The constraint {constraint.title!r} is stated per {per.name!r}, but that column is missing in "
+            f"{len(missing)} {noun}s where it applies ({noun} {missing[0]} first). Fill it in, or add a condition that "
+            f"leaves these {noun}s out."
+        )
+    try:
+        names, groups = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise ConstraintError(
+            f"The constraint {constraint.title!r} is stated per {per.name!r}, but that column mixes kinds "
+            "of values that have no common order: make it all texts or all numbers."
+        ) from error
+    return groups.astype(np.intp), list(names.tolist())
+
+
+def _penalty(
+    constraint: Constraint, feature: Feature, support: FloatArray, strength: Strength, classes: Sequence[object]
+) -> Penalty:
+    relation, n = constraint.relation, len(support)
+    if isinstance(relation, DistributedAs):
+        shares = {match(name, classes): share for name, share in relation.shares}
+        return kl(np.full(n, shares.get(feature.component, 0.0)), strength.of(constraint.beta, support))
+    if isinstance(relation, About):
+        # A share of another event is compared with its target inside the feature, so that 0 is wanted.
+        target = relation.target if feature.among is None else 0.0
+        return REGISTRY[relation.penalty](np.full(n, target), strength.of(constraint.beta, support))
+    low, high = relation.interval if feature.among is None else _sign(constraint, feature)
+    slack = strength.of(constraint.slack, support) if constraint.slack else np.zeros(n)
+    return box(np.full(n, low), np.full(n, high), slack)
+
+
+def _sign(constraint: Constraint, feature: Feature) -> tuple[float, float]:
+    """What E[event − u·among] may be."""
+    relation = constraint.relation
+    low, high = relation.interval
+    is_low = isinstance(relation, AtLeast) or (isinstance(relation, Between) and feature.share == low != high)
+    is_high = isinstance(relation, AtMost) or (isinstance(relation, Between) and feature.share == high != low)
+    return (0.0, np.inf) if is_low else (-np.inf, 0.0) if is_high else (0.0, 0.0)
