@@ -32,28 +32,29 @@ def best_labels(
     stop: int,
 ) -> None:
     """labels[t] and score[s] of the best labelling of sequences start … stop − 1; −1 and −inf where none is possible.
-    O(N·L²), room for one sequence."""
+
+    Which label each maximum came from is found on the way back, for one label a position. O(N·L²), room for one
+    sequence.
+    """
     n_labels = node.shape[1]
-    came_from = np.zeros((_longest(offsets, start, stop), n_labels), dtype=np.int32)
-    old, new = np.empty(n_labels), np.empty(n_labels)
+    delta = np.empty((_longest(offsets, start, stop), n_labels))
     for s in range(start, stop):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         for j in range(n_labels):
-            old[j] = node[first, j]
-        total = centre(old)
+            delta[0, j] = node[first, j]
+        total = centre(delta[0])
         for t in range(1, n):
-            _best_step(old, edge[kind[first + t]], new, came_from[t])
-            for j in range(n_labels):
-                old[j] = new[j] + node[first + t, j]
-            total += centre(old)
+            _best_step(delta[t - 1], edge[kind[first + t]], node[first + t], delta[t])
+            total += centre(delta[t])
         score[s] = total
         if total > -np.inf:
-            y = 0
-            while old[y] < 0.0:  # rows have maximum 0
-                y += 1
-            for t in range(n - 1, -1, -1):
+            y = _first_best(delta[n - 1])
+            for t in range(n - 1, 0, -1):
                 labels[first + t] = y
-                y = came_from[t, y]
+                for i in range(n_labels):
+                    delta[t - 1, i] += edge[kind[first + t], i, y]
+                y = _first_best(delta[t - 1])
+            labels[first] = y
         else:
             labels[first : first + n] = -1
 
@@ -67,17 +68,23 @@ def _longest(offsets: IndexArray, start: int, stop: int) -> int:
 
 
 @kernel
-def _best_step(old: FloatArray, table: FloatArray, new: FloatArray, came_from: IndexArray) -> None:
-    """new[j] ← max_i old[i] + table[i, j], came_from[j] ← the least i that attains it."""
+def _best_step(old: FloatArray, table: FloatArray, node: FloatArray, new: FloatArray) -> None:
+    """new[j] ← node[j] + max_i old[i] + table[i, j]."""
     new[:] = -np.inf
-    came_from[:] = 0
     for i in range(len(old)):
-        x = old[i]
         for j in range(len(new)):
-            value = x + table[i, j]
-            better = value > new[j]
-            new[j] = value if better else new[j]
-            came_from[j] = i if better else came_from[j]
+            value = old[i] + table[i, j]
+            new[j] = value if value > new[j] else new[j]
+    for j in range(len(new)):
+        new[j] += node[j]
+
+
+@kernel
+def _first_best(row: FloatArray) -> int:
+    best = 0
+    for y in range(len(row)):
+        best = y if row[y] > row[best] else best
+    return best
 
 
 @kernel

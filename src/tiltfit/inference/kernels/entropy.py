@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
-from tiltfit.inference.kernels.rescue import log_forward, log_product, log_sum
+from tiltfit.inference.kernels.rescue import exp_all, log_forward, log_product, log_sum
 from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def chain_entropy(
     for s in range(start, stop):
         longest = max(longest, offsets[s + 1] - offsets[s])
     x = np.empty((longest, width))
-    total, top, old, new = np.empty(width), np.empty(width), np.empty(width), np.empty(width)
+    total, old, new, room = np.empty(width), np.empty(width), np.empty(width), np.empty((width, width))
     for s in range(start, stop):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         entropy[s] = 0.0
@@ -47,8 +47,8 @@ def chain_entropy(
         old[:] = 0.0
         for t in range(1, n):
             edges = table[kind[first + t]]
-            log_product(x[t - 1], edges, n_labels, total, top)
-            _step(x[t - 1], edges, n_labels, total, old, new)
+            log_product(x[t - 1], edges, n_labels, total, room)
+            _step(x[t - 1], edges, n_labels, total, old, new, room)
             old, new = new, old
         level = log_sum(x[n - 1])
         for j in range(n_labels):
@@ -57,13 +57,24 @@ def chain_entropy(
 
 
 @kernel
-def _step(x: FloatArray, table: FloatArray, n_labels: int, total: FloatArray, old: FloatArray, new: FloatArray) -> None:
+def _step(
+    x: FloatArray,
+    table: FloatArray,
+    n_labels: int,
+    total: FloatArray,
+    old: FloatArray,
+    new: FloatArray,
+    room: FloatArray,
+) -> None:
     """new[j] ← Σ_i P(i | j)·(old[i] − log P(i | j)),  log P(i | j) = x[i] + table[i, j] − total[j]."""
     for j in range(len(new)):
         new[j] = 0.0
         total[j] = total[j] if total[j] > -np.inf else 0.0
     for i in range(n_labels):
         for j in range(len(new)):
+            room[i, j] = x[i] + table[i, j] - total[j]
+    exp_all(room, n_labels * len(new))
+    for i in range(n_labels):
+        for j in range(len(new)):
             d = x[i] + table[i, j] - total[j]
-            d = d if d > _NONE else _NONE
-            new[j] += exp_of_negative(d) * (old[i] - d)
+            new[j] += room[i, j] * (old[i] - (d if d > _NONE else _NONE))
