@@ -14,23 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.sequences import SequenceDataset, read_sequences
 from tiltfit.data.sequences import as_sequences, encode_tags
 from tiltfit.errors import DataError, DataFileError
-
-
-@pytest.fixture
-def collection() -> Any:
-    """Where a file of the real collections is; skips the test where it is not."""
-
-    def find(name: str) -> Path:
-        root = data_root()
-        if root is None or not (root / name).is_file():
-            pytest.skip(f"{name} is not here")
-        return root / name
-
-    return find
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -240,8 +226,10 @@ def test_missing_and_doubled_sources_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.data
 @pytest.mark.slow
-def test_the_apartments_collection(collection: Any) -> None:
-    path = collection("apartments/ads_unlabeled.txt.bz2")
+def test_the_apartments_collection(shared_data: Path) -> None:
+    path = shared_data / "apartments" / "ads_unlabeled.txt.bz2"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not here")
     with pytest.raises(DataFileError, match="line 110789: the token .* is blank"):
         read_sequences(path)
     data = read_sequences(path, unlabelled="?", blank="skip")
