@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
+    from tiltfit.estimators.tagger import TiltTagger as TiltTagger
     from tiltfit.language.conditions import column as column
     from tiltfit.language.conditions import feature as feature
     from tiltfit.language.conditions import first as first
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
 _HOME = {
     "TiltClassifier": "tiltfit.estimators.classifier",
+    "TiltTagger": "tiltfit.estimators.tagger",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "load": "tiltfit.estimators.persistence",

@@ -28,11 +28,16 @@ Key = tuple[type, Any]  # 1, 1.0 and True are equal in Python, but three labels
 
 
 def encode_tags(
-    y: object, sequences: Sequences, classes: Iterable[object] | None = None, named: Iterable[object] = ()
+    y: object,
+    sequences: Sequences,
+    classes: Iterable[object] | None = None,
+    named: Iterable[object] = (),
+    least: int = 2,
 ) -> tuple[npt.NDArray[Any], IntArray]:
     """Sorted classes, and the class number of every position (−1: unlabelled).
 
-    Classes are ``classes`` if given, else the labels of y, else ``named``, the labels that constraints name.
+    Classes are ``classes`` if given, else the labels of y, else ``named``, the labels that constraints name; there must
+    be ``least`` of them.
 
     >>> from tiltfit.data.sequences import as_sequences
     >>> found, codes = encode_tags([["b", None], None], as_sequences([["x", "y"], ["z"]]), classes=["a", "b"])
@@ -43,7 +48,7 @@ def encode_tags(
     seen: dict[Key, int] = {}  # label -> number in order of appearance
     codes = _appearances(y, sequences, seen)
     known = _without_minus_one(list(seen), declared)
-    found = _classes(declared, known, named, y)
+    found = _classes(declared, known, named, y, least)
     number = {_key(c): k for k, c in enumerate(found.tolist())}
     table = np.full(len(seen) + 1, UNLABELLED, dtype=np.intp)  # the last entry is that of −1
     for key in known:
@@ -114,7 +119,9 @@ def _without_minus_one(seen: list[Key], declared: list[Any] | None) -> list[Key]
     return seen if is_class else others
 
 
-def _classes(declared: list[Any] | None, known: list[Key], named: Iterable[object], y: object) -> npt.NDArray[Any]:
+def _classes(
+    declared: list[Any] | None, known: list[Key], named: Iterable[object], y: object, least: int
+) -> npt.NDArray[Any]:
     if declared is not None:
         found = declared
         if len({_key(c) for c in found}) < len(found):
@@ -125,7 +132,7 @@ def _classes(declared: list[Any] | None, known: list[Key], named: Iterable[objec
     if not found:
         lacking = "is None" if y is None else "has no label"
         raise DataError(f"A tagger needs labels, but y {lacking}, and neither classes= nor a constraint names any.")
-    if len(found) < 2:
+    if len(found) < least:
         raise DataError(
             f"There is only one class, {found[0]!r}: a tagger needs at least two. Name them all with classes=."
         )

@@ -14,7 +14,6 @@ from tiltfit.methods import SOLVERS
 from tiltfit.methods.start import STARTS
 from tiltfit.projections.grounding import Strength
 
-MODELS = ("maxent",)
 METHODS = ("ap",)
 SCALES = ("unit", "support")
 
@@ -30,9 +29,9 @@ class Options:
     n_jobs: int
 
     @staticmethod
-    def of(estimator: Any) -> Options:
+    def of(estimator: Any, models: tuple[str, ...] = ("maxent",)) -> Options:
         """Check the parameters of an estimator; raises by name."""
-        _one_of("model", estimator.model, MODELS)
+        _one_of("model", estimator.model, models)
         _one_of("method", estimator.method, METHODS)
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, ("auto", *SOLVERS))
@@ -49,7 +48,7 @@ class Options:
         if estimator.callback is not None and not callable(estimator.callback):
             raise DataError(f"callback={estimator.callback!r} cannot be called: pass a function of one argument.")
         for name in ("constraints", "classes", "feature_names"):
-            if hasattr(getattr(estimator, name), "__next__"):
+            if hasattr(getattr(estimator, name, None), "__next__"):
                 raise DataError(f"{name}= is an iterator, which can be read only once: pass a list.")
         return Options(
             solver="joint" if estimator.solver == "auto" else estimator.solver,

@@ -50,6 +50,25 @@ def matched_weights(source: Any, classes: npt.NDArray[Any], names: list[str] | N
     return np.concatenate([coef.T, intercept[None, :]]).ravel()
 
 
+def matched_tables(
+    source: Any, classes: npt.NDArray[Any], names: list[str], edge_names: list[str]
+) -> tuple[FloatArray, FloatArray]:
+    """Weights of a fitted tagger (attributes × labels, attributes of edges × labels × labels), matched by name; an
+    attribute that the source does not know starts at 0."""
+    if list(source.classes_) != list(classes):
+        raise DataError(f"The start has the classes {list(source.classes_)}, but this fit has {list(classes)}.")
+    coef = _by_name(source.coef_.T, list(source.attribute_names_), names)
+    return coef, _by_name(source.transitions_, list(source.transition_names_), edge_names)
+
+
+def _by_name(table: FloatArray, theirs: list[str], ours: list[str]) -> FloatArray:
+    place = {name: j for j, name in enumerate(theirs)}
+    aligned = np.zeros((len(ours), *table.shape[1:]))
+    known = np.array([(k, place[name]) for k, name in enumerate(ours) if name in place], dtype=np.intp).reshape(-1, 2)
+    aligned[known[:, 0]] = table[known[:, 1]]
+    return aligned
+
+
 def as_seed(random_state: Any) -> Any:
     """What ``numpy.random.default_rng`` takes, from scikit-learn's kinds of random state; touches no global state."""
     if isinstance(random_state, np.random.RandomState):

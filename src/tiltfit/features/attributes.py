@@ -73,6 +73,14 @@ class AttributeFeatures:
             table[d] = node.sum(axis=0)
         return flat
 
+    def table(self, weights: FloatArray) -> FloatArray:
+        """Weights as a table, attributes × labels."""
+        return self.unpack(weights)[0]
+
+    def flat(self, table: FloatArray) -> FloatArray:
+        """The inverse of ``table``, for features without intercepts."""
+        return np.ascontiguousarray(table).ravel()
+
     def take(self, rows: npt.NDArray[Any]) -> AttributeFeatures:
         """The same features at these positions only."""
         return AttributeFeatures(self.X[rows], self.n_labels, self.workers, self.intercept)

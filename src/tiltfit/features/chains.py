@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
@@ -28,7 +29,7 @@ class ChainFeatures:
     Weights are one flat vector: those of ``nodes``, then ``T`` (attributes × labels × labels).
     """
 
-    nodes: AttributeFeatures
+    nodes: AttributeFeatures | ObservedFeatures
     kinds: FloatArray
 
     @property
@@ -47,6 +48,15 @@ class ChainFeatures:
         """Views: the weights of nodes (flat), and ``T[attributes, labels, labels]``."""
         n = self.nodes.n_weights
         return weights[:n], weights[n:].reshape(-1, self.n_labels, self.n_labels)
+
+    def tables(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Weights as tables: attributes × labels, and attributes of edges × labels × labels."""
+        of_nodes, transitions = self.unpack(weights)
+        return self.nodes.table(of_nodes), transitions
+
+    def flat(self, table: FloatArray, transitions: FloatArray) -> FloatArray:
+        """The inverse of ``tables``."""
+        return np.concatenate([self.nodes.flat(table), transitions.ravel()])
 
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels)."""

@@ -1,0 +1,151 @@
+"""From sequences as users give them to a model: attributes of positions, kinds of edges, weights as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.data.sequences import Sequences
+from tiltfit.errors import DataError
+from tiltfit.execution.workers import Workers
+from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
+from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.chains import ChainFeatures
+from tiltfit.features.edges import EdgeTemplates
+from tiltfit.features.observed import ObservedFeatures
+from tiltfit.features.tokens import TokenEncoder, TokenTemplates
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Potentials
+from tiltfit.language.scheme import invalid
+from tiltfit.models.log_linear import LogLinear
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+BOUNDARIES = ("<start>", "<end>")
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceEncoder:
+    """How sequences become attributes (``attributes``) and kinds of edges (``edges``)."""
+
+    attributes: TokenEncoder | AttributeEncoder
+    edges: EdgeTemplates
+    boundaries: bool
+
+    @staticmethod
+    def fit(
+        sequences: Sequences, features: Any, transitions: Any, *, boundaries: bool
+    ) -> tuple[SequenceEncoder, sparse.csr_array]:
+        """Learn which attributes occur, and encode."""
+        templates = _templates(features, sequences.kind)
+        edges = _edge_templates(transitions)
+        fitted, matrix = templates.fit(sequences.items, sequences.offsets)
+        encoder = SequenceEncoder(fitted, edges, bool(boundaries))
+        return encoder, encoder._with_boundaries(matrix, sequences)
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes of positions."""
+        return [*self.attributes.names, *(BOUNDARIES if self.boundaries else ())]
+
+    @property
+    def edge_names(self) -> list[str]:
+        """The attributes of edges."""
+        return list(self.edges.names(tokens=isinstance(self.attributes, TokenEncoder)))
+
+    def transform(self, sequences: Sequences) -> sparse.csr_array:
+        """Positions × attributes."""
+        if (sequences.kind == "tokens") != isinstance(self.attributes, TokenEncoder) and sequences.n:
+            was = "tokens" if isinstance(self.attributes, TokenEncoder) else "attributes"
+            raise DataError(f"This tagger was fitted on {was}, but X holds {sequences.kind}.")
+        return self._with_boundaries(self.attributes.transform(sequences.items, sequences.offsets), sequences)
+
+    def model(
+        self,
+        matrix: sparse.csr_array,
+        sequences: Sequences,
+        classes: Sequence[object],
+        workers: Workers,
+        *,
+        valid: bool,
+        observed: IntArray | None = None,
+    ) -> LogLinear:
+        """p_λ on these sequences. ``valid``: only label sequences that are well formed. ``observed``: labels (−1:
+        unknown) whose pairs with attributes have a weight; all pairs if absent."""
+        kinds = self.edges.kinds(sequences.items, sequences.offsets)
+        structure = Chains(sequences.offsets, kinds.index.astype(np.int32), kinds.attributes.shape[0])
+        nodes: AttributeFeatures | ObservedFeatures
+        if observed is None:
+            nodes = AttributeFeatures(matrix, len(classes), workers, intercept=False)
+        else:
+            nodes = ObservedFeatures.of(matrix, observed, len(classes), workers)
+        features = ChainFeatures(nodes, np.ascontiguousarray(kinds.attributes.toarray()))
+        return LogLinear(features, structure, valid_only(classes, structure) if valid else None)
+
+    def _with_boundaries(self, matrix: sparse.csr_array, sequences: Sequences) -> sparse.csr_array:
+        if not self.boundaries:
+            return matrix
+        full = sequences.lengths > 0
+        first, last = sequences.offsets[:-1][full], sequences.offsets[1:][full] - 1
+        where = np.concatenate([first, last])
+        column = np.repeat([0, 1], [len(first), len(last)])
+        ends = sparse.coo_array((np.ones(len(where)), (where, column)), shape=(sequences.n, 2))
+        return sparse.csr_array(sparse.hstack([matrix, ends], format="csr"))
+
+
+def valid_only(classes: Sequence[object], structure: Chains) -> Potentials | None:
+    """−inf where BIO or IOBES forbids a label or a pair of labels; None where it forbids nothing."""
+    start, end, pair = invalid(classes)
+    if not (start.any() or end.any() or pair.any()):
+        return None
+    node = np.zeros((int(structure.offsets[-1]), len(classes)))
+    node[structure.first] += np.where(start, -np.inf, 0.0)
+    node[structure.last] += np.where(end, -np.inf, 0.0)
+    edge = np.where(pair, -np.inf, 0.0)
+    return Potentials(node, np.repeat(edge[None], structure.n_kinds, axis=0))
+
+
+def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Sequences) -> None:
+    """Known labels that are not well formed have probability 0 where only valid sequences are allowed: name them."""
+    start, end, pair = invalid(classes)
+    bad = np.zeros(len(labels), dtype=np.bool_)
+    first, last = sequences.offsets[:-1], sequences.offsets[1:] - 1
+    bad[first] |= (labels[first] >= 0) & start[labels[first]]
+    bad[last] |= (labels[last] >= 0) & end[labels[last]]
+    inner = np.setdiff1d(np.arange(len(labels)), first)
+    before, after = labels[inner - 1], labels[inner]
+    bad[inner] |= (before >= 0) & (after >= 0) & pair[before, after]
+    if bad.any():
+        i = int(np.argmax(bad))
+        raise DataError(
+            f"{sequences.place(i, 'y')} is labelled {classes[labels[i]]!r}, which may not stand there (BIO or IOBES). "
+            "Correct it, or leave out valid_only=True."
+        )
+
+
+def _templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplates:
+    if kind == "attributes":
+        if features is None or isinstance(features, AttributeTemplates):
+            return features or AttributeTemplates()
+        if isinstance(features, Mapping):
+            return AttributeTemplates(**features)
+        raise DataError("features= makes attributes of tokens, but X holds attributes already: leave it out.")
+    if features is None or isinstance(features, TokenTemplates):
+        return features or TokenTemplates()
+    if isinstance(features, Mapping):
+        return TokenTemplates.from_document(features)
+    raise DataError(f"features={features!r:.80} must be TokenTemplates(...) or a dict of its parameters.")
+
+
+def _edge_templates(transitions: Any) -> EdgeTemplates:
+    if transitions is None or isinstance(transitions, EdgeTemplates):
+        return transitions or EdgeTemplates()
+    if isinstance(transitions, Mapping):
+        return EdgeTemplates.from_document(transitions)
+    raise DataError(f"transitions={transitions!r:.80} must be EdgeTemplates(...) or a dict of its parameters.")

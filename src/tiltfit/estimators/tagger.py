@@ -1,0 +1,359 @@
+"""``TiltTagger``: a sequence tagger that also learns from constraints on unlabelled sequences."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
+from tiltfit.estimators.options import Options
+from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid
+from tiltfit.estimators.starts import matched_tables
+from tiltfit.execution.workers import Workers
+from tiltfit.features.chains import ChainFeatures
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.methods.history import Callback
+from tiltfit.methods.problem import Problem
+from tiltfit.models.log_linear import LogLinear
+from tiltfit.projections.grounding import Grounded, ground
+
+logger = logging.getLogger("tiltfit")
+
+FloatArray = npt.NDArray[np.float64]
+Labels = list[Any]
+
+
+class TiltTagger(BaseEstimator):  # type: ignore[misc]
+    """min_λ  Σ_labelled −log p_λ(y|x) + α/2·‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(E_q[f′])]     (Eq. 6)
+
+    A linear-chain conditional random field p_λ learned from labelled sequences, from constraints on unlabelled ones, or
+    from both. X: a list of token lists; or of lists of attributes (names, or dicts as CRFsuite's users have them); or a
+    table with a column ``tokens`` and further columns that constraints may speak of.
+
+    Parameters
+    ----------
+    constraints : constraints, a ``ConstraintSet``, or the path of a TOML file
+        What is known: ``expect("author", given=word("and")).about(0.8)``, ``expect.stay().about(0.9)``.
+    classes : list, optional
+        All labels. Default: those of the constraint file, else of y, else of the constraints.
+    model, method : str
+        ``"crf"`` and ``"ap"`` (alternating projections).
+    solver : {"auto", "alternating", "joint"}
+        ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
+        passes. ``auto`` is ``joint``.
+    features : ``TokenTemplates``, or a dict of its parameters, optional
+        Which attributes tokens get: ``features={"lexicons": {"cities": [...]}}``.
+    transitions : ``EdgeTemplates``, or a dict of its parameters, optional
+        What else transition weights depend on: by default on the punctuation class of the token before. ``{}`` with
+        attribute input, or ``EdgeTemplates(before={})``: plain transitions.
+    weights : {"all", "observed"}
+        A weight for every attribute and label, or only for the pairs that labelled tokens show.
+    boundaries : bool
+        Weights for the first and the last label of a sequence (the default templates have such attributes already).
+    valid_only : bool
+        With BIO or IOBES labels, forbid sequences that are not well formed (an I after something else).
+    alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
+        As for ``TiltClassifier``; ``init`` may be a fitted tagger.
+
+    Attributes
+    ----------
+    classes_, coef_ (classes × attributes), transitions_ (attributes of edges × classes × classes),
+    attribute_names_, transition_names_, n_iter_, objective_, converged_, history_, constraint_report_
+
+    Examples
+    --------
+    >>> from tiltfit import TiltTagger, expect, word
+    >>> ads = [["big", "room", "call", "Ann"], ["sunny", "room", "call", "Bob"], ["big", "garden", "phone", "Ann"]]
+    >>> tagger = TiltTagger([expect("contact", given=word("call") | word("phone")).about(0.95),
+    ...                      expect("size", given=word("big") | word("room")).about(0.95),
+    ...                      expect.stay().about(0.8)])
+    >>> tagger.fit(ads).predict([["sunny", "garden", "phone", "Bob"]])
+    [['size', 'size', 'contact', 'contact']]
+    """
+
+    def __init__(
+        self,
+        constraints: Any = (),
+        *,
+        classes: Iterable[object] | None = None,
+        model: str = "crf",
+        method: str = "ap",
+        solver: str = "auto",
+        features: Any = None,
+        transitions: Any = None,
+        weights: str = "all",
+        boundaries: bool = False,
+        valid_only: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.05,
+        gamma: float = 1.0,
+        scale: str = "unit",
+        init: Any = None,
+        n_init: int = 1,
+        warm_start: bool = False,
+        max_iter: int = 500,
+        tol: float = 1e-3,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        callback: Callback | None = None,
+    ) -> None:
+        self.constraints = constraints
+        self.classes = classes
+        self.model = model
+        self.method = method
+        self.solver = solver
+        self.features = features
+        self.transitions = transitions
+        self.weights = weights
+        self.boundaries = boundaries
+        self.valid_only = valid_only
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.scale = scale
+        self.init = init
+        self.n_init = n_init
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from X; y may be None (nothing labelled), or hold None for an unlabelled sequence or token.
+
+        ``sample_weight``: one a sequence. A fit that fails leaves the tagger as it was.
+        """
+        before = dict(self.__dict__)
+        try:
+            self._fit(X, y, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
+        options = Options.of(self, models=("crf",))
+        if self.weights not in ("all", "observed"):
+            raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
+        constraints = ConstraintSet.of(self.constraints)
+        sequences = as_sequences(X, allow_empty=False)
+        classes, labels = encode_tags(
+            y, sequences, self.classes if self.classes is not None else constraints.classes, _named(constraints)
+        )
+        constraints = constraints.with_classes(classes.tolist())
+        if self.valid_only:
+            refuse_invalid(classes.tolist(), labels, sequences)
+        weight = _sequence_weights(sample_weight, sequences.n_sequences)
+        encoder, matrix = SequenceEncoder.fit(sequences, self.features, self.transitions, boundaries=self.boundaries)
+        workers = options.workers()
+        model = encoder.model(
+            matrix, sequences, classes.tolist(), workers, valid=self.valid_only,
+            observed=labels if self.weights == "observed" else None,
+        )  # fmt: skip
+        strength = options.strength
+        grounded = ground(
+            constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers
+        )
+        problem = Problem(
+            model=model,
+            labels=labels,
+            weight=weight,
+            alpha=np.full(model.n_weights, float(self.alpha)),
+            gamma=float(self.gamma),
+            tilt=grounded.tilt,
+            touched=grounded.touched,
+        )
+        if not len(problem.labelled) and grounded.tilt is None:
+            raise DataError("There is nothing to learn from: no token has a label, and no constraint fires here.")
+        fit = solve(
+            problem,
+            options,
+            given=self._given_start(classes, encoder, model),
+            init=self.init,
+            n_init=int(self.n_init),
+            random_state=self.random_state,
+            callback=self.callback,
+        )
+        logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
+        assert isinstance(model.features, ChainFeatures)
+        coef, transitions = model.features.tables(fit.weights)
+        self.classes_, self.coef_, self.transitions_ = classes, np.ascontiguousarray(coef.T), transitions.copy()
+        self.attribute_names_ = np.array(encoder.names, dtype=object)
+        self.transition_names_ = np.array(encoder.edge_names, dtype=object)
+        self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
+        self.n_iter_ = len(fit.history)
+        self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), "tokens")
+        # What predict and project need is kept as it was in fit: parameters may be set to something else later.
+        self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
+        self._constraints, self._strength = constraints, options.strength
+        self._prices = fitted_prices(grounded, fit)
+
+    # Using
+
+    def predict(self, X: Any) -> list[Labels]:
+        """The most probable label sequence of every sequence (Viterbi), under the model."""
+        sequences, model, potentials = self._potentials(X)
+        best, _ = model.structure.best(potentials, model.workers)
+        return self._named(best, sequences)
+
+    def predict_marginals(self, X: Any) -> list[FloatArray]:
+        """p_λ(y_t|x) of every token: an array (tokens × classes) a sequence."""
+        sequences, model, potentials = self._potentials(X)
+        return _split(self._infer(model, potentials).node, sequences)
+
+    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[Labels, float]]]:
+        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
+        if not isinstance(k, int) or k < 1:
+            raise DataError(f"k={k!r} must be a whole number of at least 1.")
+        sequences, model, potentials = self._potentials(X)
+        log_z = self._infer(model, potentials).log_z
+        assert isinstance(model.structure, Chains)
+        labels, scores = model.structure.k_best(potentials, k, model.workers)
+        ranked = [self._named(row, sequences) for row in labels]
+        full = iter(np.exp(scores - log_z[:, None]))
+        shares = [next(full) if length else np.ones(1) for length in sequences.lengths]
+        return [
+            [(ranked[j][s], float(share)) for j, share in enumerate(shares[s]) if share > 0]
+            for s in range(sequences.n_sequences)
+        ]
+
+    def project(self, X: Any, *, prices: str = "solve", decode: bool = False, sample_weight: Any = None) -> list[Any]:
+        """q(y_t|x): predictions under the constraints, an array (tokens × classes) a sequence.
+
+        ``prices="solve"`` projects onto the constraints as they apply to X (transductive: sequences influence each
+        other); ``prices="fitted"`` tilts each by the prices learned in ``fit``. ``decode=True``: the most probable
+        label sequences under q instead.
+        """
+        sequences, model, potentials = self._potentials(X)
+        p = self._infer(model, potentials)
+        weight = _sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
+        grounded = self._ground(_without_empty(sequences), model, weight)
+        found = projected(model, potentials, p, grounded, prices, self._prices)
+        best = model.structure.best(potentials, model.workers)[0] if decode else None
+        if found is not None and grounded.tilt is not None:
+            positions = model.structure.positions(grounded.touched)
+            p.node[positions] = found[0].node
+            if best is not None:
+                best[positions] = grounded.tilt.structure.best(found[1], model.workers)[0]
+        return _split(p.node, sequences) if best is None else self._named(best, sequences)
+
+    def score(self, X: Any, y: Any) -> float:
+        """Token accuracy; unlabelled tokens do not count. A label that the tagger does not know is an error of it."""
+        check_is_fitted(self)
+        sequences = as_sequences(X)
+        classes, labels = encode_tags(y, sequences, named=self.classes_.tolist(), least=1)
+        known = np.flatnonzero(labels >= 0)
+        if not len(known):
+            raise DataError("score needs labels, but every token of y is unlabelled.")
+        _, model, potentials = self._potentials(sequences)
+        best, _ = model.structure.best(potentials, model.workers)
+        predicted, truth = self.classes_[best[known]].tolist(), classes[labels[known]].tolist()
+        return float(np.mean([a == b for a, b in zip(predicted, truth, strict=True)]))
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.tilt`` file: JSON and arrays, no pickle, atomically."""
+        from tiltfit.estimators.persistence import save
+
+        save(self, path)
+
+    # Inside
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "coef_")
+
+    def _potentials(self, X: Any) -> tuple[Sequences, LogLinear, Potentials]:
+        """X, the model on its sequences that are not empty, and its potentials there."""
+        check_is_fitted(self)
+        sequences = as_sequences(X)
+        full = _without_empty(sequences)
+        workers = Workers(effective_n_jobs(self.n_jobs))
+        matrix = self._encoder.transform(full)
+        model = self._encoder.model(matrix, full, self.classes_.tolist(), workers, valid=self._valid)
+        weights = np.concatenate([self.coef_.T.ravel(), self.transitions_.ravel()])
+        return sequences, model, model.potentials(weights)
+
+    @staticmethod
+    def _infer(model: LogLinear, potentials: Potentials) -> Marginals:
+        return model.structure.infer(potentials, model.workers)
+
+    def _named(self, labels: npt.NDArray[np.intp], sequences: Sequences) -> list[Labels]:
+        names = self.classes_.tolist()
+        return [[names[k] if k >= 0 else None for k in row.tolist()] for row in _split(labels, sequences)]
+
+    def _given_start(self, classes: npt.NDArray[Any], encoder: SequenceEncoder, model: LogLinear) -> FloatArray | None:
+        """Weights to start from that ``init`` or the last fit holds, or None."""
+        source = self if self.warm_start and hasattr(self, "coef_") else self.init
+        if source is None or isinstance(source, str):
+            return None
+        if not isinstance(source, TiltTagger) or not hasattr(source, "coef_"):
+            raise DataError(f"init={source!r} is not a start: use 'supervised', 'constraints', or a fitted tagger.")
+        coef, transitions = matched_tables(source, classes, encoder.names, encoder.edge_names)
+        assert isinstance(model.features, ChainFeatures)
+        return model.features.flat(coef, transitions)
+
+    def _ground(self, sequences: Sequences, model: LogLinear, weight: FloatArray) -> Grounded:
+        lost = getattr(self, "_lost_constraints", ())
+        if lost:
+            raise UnsupportedError(
+                f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
+                "predict works; to project, fit again."
+            )
+        return ground(
+            self._constraints,
+            sequences.inputs(),
+            self.classes_.tolist(),
+            model.structure,
+            np.full(sequences.n, -1, dtype=np.intp),
+            weight,
+            self._strength,
+            model.workers,
+        )
+
+
+def _named(constraints: ConstraintSet) -> list[object]:
+    return [name for constraint in constraints for name in constraint.names]
+
+
+def _sequence_weights(sample_weight: Any, n: int) -> FloatArray:
+    if sample_weight is None:
+        return np.ones(n)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n,):
+        raise DataError(f"sample_weight has the shape {weight.shape}, but there are {n} sequences.")
+    if not np.all(np.isfinite(weight) & (weight >= 0)):
+        bad = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
+        raise DataError(f"sample_weight is {weight[bad]} for sequence {bad}: it must be a number of at least 0.")
+    if not np.any(weight > 0):
+        raise DataError("sample_weight sums to zero: no sequence counts.")
+    return weight
+
+
+def _without_empty(sequences: Sequences) -> Sequences:
+    """The same positions; sequences without any are left out."""
+    full = sequences.lengths > 0
+    if full.all():
+        return sequences
+    columns = {name: values[full] for name, values in sequences.columns.items()}
+    offsets = np.concatenate([[0], np.cumsum(sequences.lengths[full])]).astype(np.intp)
+    return Sequences(sequences.items, offsets, columns, sequences.origin)
+
+
+def _split(values: npt.NDArray[Any], sequences: Sequences) -> list[npt.NDArray[Any]]:
+    return sequences.split(values)
