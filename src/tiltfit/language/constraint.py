@@ -12,8 +12,9 @@ from typing import overload
 
 from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.language.conditions import Column, Condition, all_of
-from tiltfit.language.events import Event, Labels, Statistic
+from tiltfit.language.events import Event, Labels, Segments, Statistic
 from tiltfit.language.relations import DistributedAs, Relation
+from tiltfit.language.scheme import entities
 from tiltfit.language.values import Exact, Label, labels, match, real, text
 
 SCOPES = ("dataset", "instance", "sequence")
@@ -82,6 +83,11 @@ class Constraint(Exact):
         among = () if self.of is None else (self.of.event, self.of.given)
         parts = (self.event, self.given, *among)
         return self.per == "sequence" or any(part.is_sequence for part in parts if part is not None)
+
+    def speaks_of_fields(self, name: Label) -> bool:
+        """Whether ``name`` may be an entity of BIO labels: segments are of those, not of tags."""
+        events = (self.event, *(() if self.of is None else (self.of.event,)))
+        return any(isinstance(event, Segments) and name in event.names for event in events)
 
     @property
     def is_hard(self) -> bool:
@@ -228,9 +234,10 @@ class ConstraintSet(Exact, Sequence[Constraint]):
     def check_labels(self, classes: Iterable[object]) -> None:
         """Refuse a constraint that names a label which is none of the classes."""
         known = list(classes)
+        fields = entities(known)
         for constraint in self.constraints:
             for name in constraint.names:
-                if match(name, known) is None:
+                if match(name, known) is None and not (name in fields and constraint.speaks_of_fields(name)):
                     some = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
                     raise UnknownLabelError(
                         f"The constraint {constraint.title!r} names the label {name!r}, "
