@@ -31,7 +31,8 @@ class Entry:
     ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
     ``groups`` is how many expectations it stands for (``per=``): then the shares are averages and price and violation
     the largest.
-    ``worst_group`` is the group or the number of the row that is missed most.
+    ``worst_group`` is the group or the number of the row that is missed most. ``counts``: its expectations are mean
+    numbers, not shares.
     ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
     fires) or ``rules`` (acts by forbidding labels).
     """
@@ -47,6 +48,7 @@ class Entry:
     violation: float
     status: str
     worst_group: object = None
+    counts: bool = False
 
     @property
     def title(self) -> str:
@@ -57,7 +59,11 @@ class Entry:
     def miss(self) -> str:
         """By how much it is missed, and where most."""
         where = "" if self.worst_group is None or self.groups < 2 else f" in {self._place}"
-        return _percent(self.violation) + where
+        return self.amount(self.violation) + where
+
+    def amount(self, m: float) -> str:
+        """An expectation as people write it: a share in per cent, or a number."""
+        return f"{m:.2f}" if self.counts else _percent(m)
 
     @property
     def _place(self) -> str:
@@ -225,6 +231,7 @@ class _Rows:
             violation=worst,
             status=status,
             worst_group=g.group[rows[np.argmax(violation)]],
+            counts=constraint.event.counts and constraint.of is None,
         )
 
 
@@ -240,7 +247,7 @@ def _sentence(entry: Entry) -> str:
 def _numbers(entry: Entry) -> tuple[str, str, str, str]:
     if entry.model is None or entry.projected is None or entry.price is None:
         return f"{entry.support:,.0f}", "", "", ""
-    return f"{entry.support:,.0f}", _percent(entry.model), _percent(entry.projected), _price(entry.price)
+    return f"{entry.support:,.0f}", entry.amount(entry.model), entry.amount(entry.projected), _price(entry.price)
 
 
 def _price(price: float) -> str:
