@@ -23,6 +23,7 @@ DOCSTART = "-DOCSTART-"
 BLANKS = ("error", "skip", "replace")
 
 # Not str.split(): it would also cut tokens at no-break and other spaces.
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]*")  # nothing, spaces, or control characters alone
 _SPACES = re.compile(r"[ \t]+")
 
 
@@ -135,7 +136,7 @@ class _Layout:
             else:
                 raise self._ragged(number, len(cells), line)
         token = cells[self.token]
-        if not token or token.isspace():
+        if _BLANK.fullmatch(token):
             if self._columns.blank == "skip":
                 return None
             if self._columns.blank == "error":

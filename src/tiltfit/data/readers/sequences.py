@@ -82,7 +82,8 @@ def read_sequences(
 
     Columns: ``token`` and ``label`` are their numbers (negative: from the end; ``label=None``: no labels),
     ``delimiter`` stands between them (None: tabs, or else spaces), ``unlabelled`` are labels that mean there is none,
-    and ``blank`` says what to do with a line whose token is blank: "error", "skip", or "replace" it by ``replacement``.
+    and ``blank`` says what to do with a line whose token is blank (spaces or control characters): "error", "skip", or
+    "replace" it by ``replacement``.
     JSONL: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields.
     """
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
