@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import csv
 import gzip
 import io
@@ -128,6 +129,15 @@ def test_gzip_is_told_by_its_magic_bytes(tmp_path: Path, name: str) -> None:
     content = '{"text": "x"}\n'
     assert read(write(tmp_path, name, gzip.compress(content.encode()))).X == ["x"]
     assert read(write(tmp_path, name, content)).X == ["x"]
+
+
+def test_bzip2_is_read_and_a_text_that_begins_like_it_is_text(tmp_path: Path) -> None:
+    assert read(write(tmp_path, "a.csv.bz2", bz2.compress(b"text\nx\n"))).X == ["x"]
+    write(tmp_path, "f/a/1.txt.bz2", bz2.compress(b"x"))
+    assert read(tmp_path / "f").X == ["x"]
+    assert read(write(tmp_path, "b.csv", "BZh9,text\n1,x\n")).X == ["x"]
+    cut = write(tmp_path, "c.csv.bz2", bz2.compress(b"text\n" + b"x\n" * 999)[:-9])
+    assert "bzip2 data are damaged or cut off" in refused(cut)
 
 
 def test_gzipped_folder_and_csv(tmp_path: Path) -> None:

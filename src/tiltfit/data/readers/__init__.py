@@ -1,4 +1,5 @@
-"""Read labelled and unlabelled documents from JSONL, CSV, TSV and text folders, plain or gzipped.
+"""Read what is labelled and what is not: documents from JSONL, CSV, TSV and text folders (``read``), sequences from
+CoNLL columns and JSONL (``read_sequences``), plain or compressed.
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -13,5 +14,6 @@ from __future__ import annotations
 
 from tiltfit.data.readers.dataset import Dataset
 from tiltfit.data.readers.reader import FORMATS, read
+from tiltfit.data.readers.sequences import SEQUENCE_FORMATS, SequenceDataset, read_sequences
 
-__all__ = ["FORMATS", "Dataset", "read"]
+__all__ = ["FORMATS", "SEQUENCE_FORMATS", "Dataset", "SequenceDataset", "read", "read_sequences"]

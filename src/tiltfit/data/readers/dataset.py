@@ -50,18 +50,19 @@ def assemble(parts: Sequence[Part], fields: Fields) -> Dataset:
     if not records:
         raise DataFileError(f"{', '.join(places)}: no rows. There is nothing to read here.")
     known = sorted(frozenset().union(*(part.fields for part in parts)))
-    _check_fields(", ".join(places), known, fields)
+    check_fields(", ".join(places), known, fields)
     has_labels = fields.label is not None and fields.label in known
     return Dataset(
         X=_inputs(records, fields),
         y=_labels(records) if has_labels else None,
-        ids=_identifiers(parts),
+        ids=identifiers(parts),
         origins=[record.origin for record in records],
         sources=places,
     )
 
 
-def _check_fields(places: str, known: Sequence[str], fields: Fields) -> None:
+def check_fields(places: str, known: Sequence[str], fields: Fields) -> None:
+    """Refuse a field that was asked for and that no source has."""
     for name in fields.columns:
         if name not in known:
             raise missing_field(places, 0, "column", name, known)
@@ -74,7 +75,7 @@ def _inputs(records: Sequence[Record], fields: Fields) -> list[str] | dict[str, 
     texts = [record.text for record in records]
     if not fields.columns:
         return texts
-    columns = {name: _column(name, j, records) for j, name in enumerate(fields.columns)}
+    columns = {name: column_values(name, j, records) for j, name in enumerate(fields.columns)}
     return {fields.text: _objects(texts), **columns}
 
 
@@ -88,8 +89,8 @@ def _objects(values: Sequence[Any]) -> ObjectArray:
 _KINDS: Mapping[type, str] = {bool: "true or false", int: "a number", float: "a number", str: "text"}
 
 
-def _column(name: str, j: int, records: Sequence[Record]) -> npt.NDArray[Any]:
-    """Numbers (missing: NaN), booleans or objects (missing: None); refuses a mixture."""
+def column_values(name: str, j: int, records: Sequence[Record]) -> npt.NDArray[Any]:
+    """Column j of the records: numbers (missing: NaN), booleans or objects (missing: None); refuses a mixture."""
     values: list[Value] = [record.columns[j] for record in records]
     kinds: dict[str, Record] = {}
     for record, value in zip(records, values, strict=True):
@@ -126,7 +127,7 @@ def _labels(records: Sequence[Record]) -> ObjectArray:
 _LABELS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
 
 
-def _identifiers(parts: Sequence[Part]) -> list[str]:
+def identifiers(parts: Sequence[Part]) -> list[str]:
     """Own ids where there are any, else ``file:line``, with the folder only if two files share a name."""
     names = Counter(Path(part.place).name for part in parts)
     found: list[str] = []

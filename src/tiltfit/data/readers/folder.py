@@ -1,7 +1,8 @@
 """A folder of texts: ``folder/<label>/*.txt``.
 
 Files directly in the folder, or in a subfolder named ``unlabelled`` or ``unlabeled``, have no label.
-Hidden files are passed over; other files that do not end in ``.txt`` or ``.txt.gz`` are counted in the log.
+Hidden files are passed over; other files that do not end in ``.txt`` (nor in ``.txt.gz`` or ``.txt.bz2``) are
+counted in the log.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _listing(path: Path, folder: str) -> tuple[list[Path], list[Path]]:
 
 
 def _texts(folder: str, files: list[Path]) -> Iterator[Path]:
-    texts = [p for p in files if p.name.endswith((".txt", ".txt.gz"))]
+    texts = [p for p in files if p.name.endswith((".txt", ".txt.gz", ".txt.bz2"))]
     if len(texts) < len(files):
         _log.warning("%s: passed over %d files that do not end in .txt", folder, len(files) - len(texts))
     return iter(texts)

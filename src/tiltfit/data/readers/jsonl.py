@@ -17,13 +17,14 @@ def read_jsonl(place: str, raw: io.BufferedReader, fields: Fields) -> Part:
     seen: set[str] = set()
     for number, line in lines(place, raw):
         if line.strip():
-            item = _parse(place, number, line)
+            item = parse_object(place, number, line)
             seen.update(item)
             records.append(_record(place, number, item, fields))
     return Part(place, records, frozenset(seen))
 
 
-def _parse(place: str, number: int, line: str) -> dict[str, Any]:
+def parse_object(place: str, number: int, line: str) -> dict[str, Any]:
+    """The object of one line."""
     try:
         item = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant)
     except json.JSONDecodeError as error:
@@ -36,11 +37,11 @@ def _parse(place: str, number: int, line: str) -> dict[str, Any]:
     except ValueError as error:  # a number with thousands of digits, or one of the two hooks below
         raise problem(place, number, f"not JSON: {error}") from None
     if not isinstance(item, dict):
-        raise problem(place, number, f'the line is {_KINDS[type(item)]}, not an object such as {{"text": "..."}}.')
+        raise problem(place, number, f'the line is {KINDS[type(item)]}, not an object such as {{"text": "..."}}.')
     return item
 
 
-_KINDS = {
+KINDS = {
     list: "a list",
     str: "a string",
     int: "a number",
@@ -69,28 +70,30 @@ def _record(place: str, number: int, item: dict[str, Any], fields: Fields) -> Re
         raise missing_field(place, number, "text", fields.text, list(item))
     text = item[fields.text]
     if not isinstance(text, str):
-        raise problem(place, number, f"the text field {fields.text!r} is {_KINDS[type(text)]}, not a string.")
+        raise problem(place, number, f"the text field {fields.text!r} is {KINDS[type(text)]}, not a string.")
     return Record(
         place,
         number,
-        _identifier(place, number, item.get(fields.identifier)),
+        check_identifier(place, number, item.get(fields.identifier)),
         check_text(place, number, f"the field {fields.text!r}", text),
         check_label(place, number, item.get(fields.label)) if fields.label is not None else None,
-        tuple(_value(place, number, name, item.get(name)) for name in fields.columns),
+        tuple(check_value(place, number, name, item.get(name)) for name in fields.columns),
     )
 
 
-def _identifier(place: str, number: int, value: Any) -> str | None:
+def check_identifier(place: str, number: int, value: Any) -> str | None:
+    """An id as text; None if there is none."""
     if value is None or value == "":
         return None
     if isinstance(value, list | dict | bool):
-        raise problem(place, number, f"the id is {_KINDS[type(value)]}, not a string or a number.")
+        raise problem(place, number, f"the id is {KINDS[type(value)]}, not a string or a number.")
     return check_text(place, number, "the id", str(value))
 
 
-def _value(place: str, number: int, name: str, value: Any) -> Value:
+def check_value(place: str, number: int, name: str, value: Any) -> Value:
+    """The value of a column as it is, unless nothing can be computed with it."""
     if isinstance(value, list | dict):
-        raise problem(place, number, f"the column {name!r} is {_KINDS[type(value)]}, not a number, a string or null.")
+        raise problem(place, number, f"the column {name!r} is {KINDS[type(value)]}, not a number, a string or null.")
     if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
         raise problem(place, number, f"the column {name!r} is a number too large to compute with.")
     return check_text(place, number, f"the column {name!r}", value) if isinstance(value, str) else value

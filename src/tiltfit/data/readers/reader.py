@@ -12,14 +12,14 @@ from tiltfit.data.readers.delimited import read_delimited
 from tiltfit.data.readers.folder import read_folder
 from tiltfit.data.readers.jsonl import read_jsonl
 from tiltfit.data.readers.record import Fields, Part
-from tiltfit.data.readers.source import STDIN, opened, place_of
+from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, begins, opened, place_of, suffix_of
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 Source = str | os.PathLike[str]
 
 FORMATS = ("auto", "jsonl", "csv", "tsv", "folder")
 
-_SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv"}
+_SUFFIXES = {**dict.fromkeys(JSONL_SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -35,9 +35,9 @@ def read(
 ) -> Dataset:
     """Read documents, and labels where there are any, from one or several sources.
 
-    A source is a JSONL, CSV or TSV file, a text folder (``folder/<label>/*.txt``), each plain or gzipped, or
-    ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without one must begin like JSONL.
-    A missing, null or empty label means unlabelled; ``label=None`` reads no labels. ``columns`` are further
+    A source is a JSONL, CSV or TSV file, a text folder (``folder/<label>/*.txt``), each plain or compressed (gzip,
+    bzip2), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without one must begin like
+    JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels. ``columns`` are further
     fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
     """
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
@@ -87,10 +87,10 @@ def _read_one(name: str, format: str, fields: Fields, delimiter: str | None) -> 
 
 def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) -> str:
     """Format by suffix; else JSONL if the first character is a brace; else it must be said."""
-    path = Path(name[:-3] if name.endswith(".gz") else name)
-    if path.suffix.lower() in _SUFFIXES:
-        return _SUFFIXES[path.suffix.lower()]
-    if raw.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+    suffix = suffix_of(name)
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    if begins(raw, b"{"):
         return "jsonl"
     if delimiter is not None:
         return "csv"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from tiltfit.data.readers.jsonl import _KINDS, _identifier, _parse, _value
+from tiltfit.data.readers.jsonl import KINDS, check_identifier, check_value, parse_object
 from tiltfit.data.readers.record import Fields, Record, check_label, missing_field, problem
 from tiltfit.data.readers.source import lines
 from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags, Vocabulary
@@ -22,12 +22,12 @@ def read_sequence_jsonl(place: str, raw: io.BufferedReader, fields: Fields) -> T
     for number, line in lines(place, raw):
         if not line.strip():
             continue
-        item = _parse(place, number, line)
+        item = parse_object(place, number, line)
         seen.update(item)
         tokens = _tokens(place, number, item, fields.text, vocabulary)
         tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
-        values = tuple(_value(place, number, name, item.get(name)) for name in fields.columns)
-        identifier = _identifier(place, number, item.get(fields.identifier))
+        values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)
+        identifier = check_identifier(place, number, item.get(fields.identifier))
         found.append(Tagged(Record(place, number, identifier, "", None, values), tokens, tags))
     return TaggedPart(place, found, frozenset(seen), fields.label in seen)
 
@@ -38,12 +38,12 @@ def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary
     values = item[name]
     if not isinstance(values, list):
         hint = " Split the text into tokens first." if isinstance(values, str) else ""
-        raise problem(place, number, f"the field {name!r} is {_KINDS[type(values)]}, not a list of tokens.{hint}")
+        raise problem(place, number, f"the field {name!r} is {KINDS[type(values)]}, not a list of tokens.{hint}")
     if not values:
         raise problem(place, number, f"the field {name!r} is an empty list. Leave empty sequences out.")
     for t, value in enumerate(values):
         if not isinstance(value, str):
-            raise problem(place, number, f"token {t} of the field {name!r} is {_KINDS[type(value)]}, not a string.")
+            raise problem(place, number, f"token {t} of the field {name!r} is {KINDS[type(value)]}, not a string.")
     return [vocabulary.take(value, number, f"token {t} of the field {name!r}") for t, value in enumerate(values)]
 
 
@@ -52,7 +52,7 @@ def _tags(place: str, number: int, values: Any, name: str, n: int) -> Tags:
         return None
     if not isinstance(values, list):
         raise problem(
-            place, number, f"the field {name!r} is {_KINDS[type(values)]}, not a list with a tag for each token."
+            place, number, f"the field {name!r} is {KINDS[type(values)]}, not a list with a tag for each token."
         )
     if len(values) != n:
         raise problem(

@@ -6,26 +6,22 @@ import io
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.readers.conll import Columns, read_conll
-from tiltfit.data.readers.dataset import _check_fields, _column, _identifiers
+from tiltfit.data.readers.dataset import check_fields, column_values, identifiers
 from tiltfit.data.readers.record import Fields, Part, Record
 from tiltfit.data.readers.sequence_jsonl import read_sequence_jsonl
-from tiltfit.data.readers.source import STDIN, opened, place_of
-from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags, unpacked
+from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, begins, opened, place_of, suffix_of
+from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 Source = str | os.PathLike[str]
 
 SEQUENCE_FORMATS = ("auto", "conll", "jsonl")
-
-_JSONL = {".jsonl", ".ndjson", ".json"}
-_PACKED = (".gz", ".bz2")
 
 
 @dataclass(frozen=True)
@@ -114,7 +110,7 @@ def _read_one(name: str, format: str, layout: Columns, fields: Fields) -> Tagged
     place = place_of(name)
     if "\0" in name:
         raise DataFileError(f"{name!r} is not the name of a file.")
-    with opened(name) as packed, unpacked(place, packed) as raw:
+    with opened(name) as raw:
         if format == "jsonl" or (format == "auto" and _is_jsonl(name, raw)):
             return read_sequence_jsonl(place, raw, fields)
         if fields.columns:
@@ -123,13 +119,8 @@ def _read_one(name: str, format: str, layout: Columns, fields: Fields) -> Tagged
 
 
 def _is_jsonl(name: str, raw: io.BufferedReader) -> bool:
-    path = Path(name)
-    if path.suffix in _PACKED:
-        path = path.with_suffix("")
-    if path.suffix.lower() in _JSONL:
-        return True
     # A token may well be a brace, but hardly one followed by a quote.
-    return raw.peek(64).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b'{"')
+    return suffix_of(name) in JSONL_SUFFIXES or begins(raw, b'{"')
 
 
 def _assemble(parts: Sequence[TaggedPart], fields: Fields) -> SequenceDataset:
@@ -139,15 +130,15 @@ def _assemble(parts: Sequence[TaggedPart], fields: Fields) -> SequenceDataset:
         raise DataFileError(f"{', '.join(places)}: no sequences. There is nothing to read here.")
     known = sorted(frozenset().union(*(part.fields for part in parts)))
     if known:
-        _check_fields(", ".join(places), known, Fields(fields.text, Fields.label, fields.identifier, fields.columns))
+        check_fields(", ".join(places), known, Fields(fields.text, Fields.label, fields.identifier, fields.columns))
     records = [sequence.record for sequence in sequences]
     tokens = [sequence.tokens for sequence in sequences]
-    columns: Mapping[str, Any] = {name: _column(name, j, records) for j, name in enumerate(fields.columns)}
+    columns: Mapping[str, Any] = {name: column_values(name, j, records) for j, name in enumerate(fields.columns)}
     _refuse_mixed(sequences)
     return SequenceDataset(
         X={"tokens": tokens, **columns} if columns else tokens,
         y=[sequence.tags for sequence in sequences] if any(part.has_tags for part in parts) else None,
-        ids=_identifiers([Part(part.place, [s.record for s in part.sequences], part.fields) for part in parts]),
+        ids=identifiers([Part(part.place, [s.record for s in part.sequences], part.fields) for part in parts]),
         origins=[record.origin for record in records],
         sources=places,
     )

@@ -1,13 +1,15 @@
 """From a path or standard input to lines of text, with the number of each line.
 
-Gzip is told by its magic bytes, text must be UTF-8 (a byte-order mark is dropped), and a line has a
+Gzip and bzip2 are told by their magic bytes, text must be UTF-8 (a byte-order mark is dropped), and a line has a
 largest length, so that neither a binary file nor a compressed bomb can fill the memory in one gulp.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import re
 import sys
 import zlib
 from collections.abc import Iterator
@@ -22,7 +24,12 @@ STDIN = "-"
 MAX_LINE = 1 << 26
 """Longest line (and longest file of a text folder), in bytes."""
 
+JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
+
 _GZIP = b"\x1f\x8b"
+# Longer than "BZh", which could be a token: the first block, or the end if there is none.
+_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
+_PACKED = (".gz", ".bz2")
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -37,18 +44,45 @@ def opened(source: str) -> Iterator[io.BufferedReader]:
     """The bytes of a source, decompressed; every failure to read them is a DataFileError."""
     place = place_of(source)
     try:
-        with _raw(source) as raw:
-            if raw.peek(2)[:2] != _GZIP:
-                yield raw
-                return
-            with gzip.GzipFile(fileobj=raw, mode="rb") as unzipped:
-                yield io.BufferedReader(cast("io.RawIOBase", unzipped))
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise DataFileError(f"{place}: the gzip data are damaged or cut off ({error}).") from error
+        with _raw(source) as raw, _unpacked(place, raw) as plain:
+            yield plain
     except FileNotFoundError:
         raise DataFileError(f"{place}: there is no such file.{_neighbour(source)}") from None
     except OSError as error:
         raise DataFileError(f"{place}: cannot be read ({error.strerror or error}).") from error
+
+
+@contextmanager
+def _unpacked(place: str, raw: io.BufferedReader) -> Iterator[io.BufferedReader]:
+    head = raw.peek(10)
+    packed: gzip.GzipFile | bz2.BZ2File
+    if head.startswith(_GZIP):
+        kind, packed = "gzip", gzip.GzipFile(fileobj=raw, mode="rb")
+    elif _BZIP2.match(head):
+        kind, packed = "bzip2", bz2.BZ2File(raw, mode="rb")
+    else:
+        yield raw
+        return
+    try:
+        with packed:
+            yield io.BufferedReader(cast("io.RawIOBase", packed))
+    except (EOFError, zlib.error, OSError) as error:  # OSError: what bz2 and gzip say of damage
+        raise DataFileError(f"{place}: the {kind} data are damaged or cut off ({error}).") from error
+
+
+def suffix_of(name: str) -> str:
+    """The suffix in lower case, under that of a compression.
+
+    >>> suffix_of("a/B.JSONL.gz"), suffix_of("-")
+    ('.jsonl', '')
+    """
+    path = Path(name)
+    return (path.with_suffix("") if path.suffix in _PACKED else path).suffix.lower()
+
+
+def begins(raw: io.BufferedReader, head: bytes) -> bool:
+    """Whether the text begins so, after a byte-order mark and blanks; reads nothing."""
+    return raw.peek(64).removeprefix(_BOM).lstrip().startswith(head)
 
 
 @contextmanager

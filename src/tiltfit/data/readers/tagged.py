@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import bz2
-import io
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from tiltfit.data.positions import unfit
 from tiltfit.data.readers.record import Label, Record, problem
-from tiltfit.errors import DataFileError
 
 Tags = Sequence[Label | None] | None
-
-_BZIP2 = b"BZh"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +46,3 @@ class Vocabulary:
             raise problem(self._place, line, f"{where} {why}")
         self._known[token] = token
         return token
-
-
-@contextmanager
-def unpacked(place: str, raw: io.BufferedReader) -> Iterator[io.BufferedReader]:
-    """The bytes of a source, out of bzip2 if they are in it (gzip is unpacked already)."""
-    if not raw.peek(len(_BZIP2)).startswith(_BZIP2):
-        yield raw
-        return
-    try:
-        with bz2.BZ2File(raw, mode="rb") as file:
-            yield io.BufferedReader(cast("io.RawIOBase", file))
-    except (OSError, EOFError) as error:
-        raise DataFileError(f"{place}: the bzip2 data are damaged or cut off ({error}).") from error
