@@ -25,9 +25,11 @@ def distinct(patterns: sparse.csr_array) -> tuple[IntArray, IntArray]:
     is one in forty million.
     """
     rng = np.random.Generator(np.random.PCG64(20090618))
-    marks = rng.integers(0, 2**64, size=patterns.shape[1], dtype=np.uint64)
-    terms = marks[patterns.indices] * np.ascontiguousarray(patterns.data, dtype=np.float64).view(np.uint64)
-    ends = np.concatenate([[0], np.cumsum(terms, dtype=np.uint64)])
+    values, which = np.unique(patterns.data, return_inverse=True)
+    of_column, of_value = (rng.integers(0, 2**64, size=n, dtype=np.uint64) for n in (patterns.shape[1], len(values)))
+    terms = of_column[patterns.indices] * (of_value[which] | np.uint64(1))  # an odd factor keeps all 64 bits
+    ends = np.zeros(len(terms) + 1, dtype=np.uint64)
+    np.cumsum(terms, out=ends[1:])
     sums = ends[patterns.indptr[1:]] - ends[patterns.indptr[:-1]]
     _, example, number = np.unique(sums, return_index=True, return_inverse=True)
     return example.astype(np.intp), number.ravel().astype(np.intp)
