@@ -43,8 +43,8 @@ class SequenceEncoder:
         sequences: Sequences, features: Any, transitions: Any, *, boundaries: bool
     ) -> tuple[SequenceEncoder, sparse.csr_array]:
         """Learn which attributes occur, and encode."""
-        templates = _templates(features, sequences.kind)
-        edges = _edge_templates(transitions)
+        templates = as_templates(features, sequences.kind)
+        edges = as_edge_templates(transitions)
         fitted, matrix = templates.fit(sequences.items, sequences.offsets)
         encoder = SequenceEncoder(fitted, edges, bool(boundaries))
         return encoder, encoder._with_boundaries(matrix, sequences)
@@ -129,7 +129,8 @@ def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Seque
         )
 
 
-def _templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplates:
+def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplates:
+    """What ``features=`` says of sequences of this kind."""
     if kind == "attributes":
         if features is None or isinstance(features, AttributeTemplates):
             return features or AttributeTemplates()
@@ -143,7 +144,8 @@ def _templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplates:
     raise DataError(f"features={features!r:.80} must be TokenTemplates(...) or a dict of its parameters.")
 
 
-def _edge_templates(transitions: Any) -> EdgeTemplates:
+def as_edge_templates(transitions: Any) -> EdgeTemplates:
+    """What ``transitions=`` says."""
     if transitions is None or isinstance(transitions, EdgeTemplates):
         return transitions or EdgeTemplates()
     if isinstance(transitions, Mapping):

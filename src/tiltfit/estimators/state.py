@@ -1,0 +1,125 @@
+"""What classifier and tagger have in common in a ``.tilt`` file: parameters, constraints, report, prices, history."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import ModelFileError, TiltfitError
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.document import from_document, to_document
+from tiltfit.methods.history import Round
+from tiltfit.report.constraints import ConstraintReport
+
+Arrays = dict[str, npt.NDArray[Any]]
+Document = dict[str, Any]
+FloatArray = npt.NDArray[np.float64]
+E = TypeVar("E")
+
+COMMON = (
+    "model",
+    "method",
+    "solver",
+    "alpha",
+    "beta",
+    "gamma",
+    "scale",
+    "warm_start",
+    "n_init",
+    "max_iter",
+    "tol",
+    "n_jobs",
+)
+"""Parameters that are plain values in both."""
+
+_IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is no plain value
+
+
+def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[str]) -> Document:
+    """The common part of the document; adds the history to ``arrays`` and what cannot be written to ``lost``."""
+    for field in fields(Round):
+        arrays[f"history.{field.name}"] = np.array([getattr(r, field.name) for r in estimator.history_], dtype=float)
+    values = {name: _plain(getattr(estimator, name)) for name in (*COMMON, *parameters)}
+    for name, kind in _IF_PLAIN.items():
+        if isinstance(getattr(estimator, name), kind):
+            values[name] = getattr(estimator, name)
+    constraints = list(estimator._constraints)
+    return {
+        "parameters": values,
+        "classes": estimator.classes_.tolist(),
+        "constraints": [_dump_constraint(c, lost) for c in constraints],
+        "lost_constraints": lost,
+        "report": estimator.constraint_report_.to_dicts(),
+        # The price of a single instance says nothing of others, and there may be very many.
+        "prices": [
+            [*key, price]
+            for key, price in estimator._prices.items()
+            if constraints[key[0]].per not in ("instance", "sequence")
+        ],
+        "objective": estimator.objective_,
+        "converged": estimator.converged_,
+        "message": estimator._message,
+    }
+
+
+def construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:
+    """An estimator that is not fitted, with the parameters and those constraints that could be written."""
+    values = dict(document["parameters"])
+    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN}
+    if unknown:
+        raise ModelFileError(f"The file sets unknown parameters: {sorted(unknown)}.")
+    kept = [from_document(c) for c in document["constraints"] if c is not None]
+    return cls(kept, classes=list(document["classes"]), **values)  # type: ignore[call-arg]
+
+
+def restore(estimator: Any, document: Document, arrays: Arrays) -> None:
+    """Set what a fit would have set, as far as both estimators have it."""
+    estimator.classes_ = _classes(document["classes"])
+    estimator._constraints = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
+    estimator._lost_constraints = tuple(str(text) for text in document["lost_constraints"])
+    estimator._prices = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
+    estimator.constraint_report_ = ConstraintReport.from_dicts(document["report"])
+    estimator.objective_ = float(document["objective"])
+    estimator.converged_ = bool(document["converged"])
+    estimator.history_ = _history(arrays)
+    estimator.n_iter_ = len(estimator.history_)
+    estimator._message = str(document.get("message", ""))
+
+
+def check_weights(n_classes: int, *tables: tuple[FloatArray, tuple[int, ...]]) -> None:
+    """ModelFileError unless every table has its shape, and finite numbers only."""
+    for table, shape in tables:
+        if table.shape != shape:
+            raise ModelFileError(f"Weights of shape {table.shape}, but {shape} is needed for {n_classes} classes.")
+        if not np.all(np.isfinite(table)):
+            raise ModelFileError("The weights are not finite.")
+
+
+def _dump_constraint(constraint: Constraint, lost: list[str]) -> Document | None:
+    try:
+        return dict(to_document(constraint))
+    except TiltfitError:
+        lost.append(f"the when(...) condition of {constraint.title!r}")
+        return None
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _classes(values: Any) -> npt.NDArray[Any]:
+    classes = np.array(values)
+    if classes.ndim != 1 or not len(classes) or len(set(classes.tolist())) < len(classes):
+        raise ModelFileError("The classes must be a list of different labels.")
+    return classes
+
+
+def _history(arrays: Arrays) -> tuple[Round, ...]:
+    names = [field.name for field in fields(Round)]
+    kinds: list[type[Any]] = [int if field.type == "int" else float for field in fields(Round)]
+    rows = zip(*(arrays[f"history.{name}"].tolist() for name in names), strict=True)
+    return tuple(Round(**{n: kind(v) for n, kind, v in zip(names, kinds, row, strict=True)}) for row in rows)

@@ -1,0 +1,104 @@
+"""``TiltTagger`` to and from the document and the arrays of a ``.tilt`` file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tiltfit.errors import ModelFileError
+from tiltfit.estimators import state
+from tiltfit.estimators.options import Options
+from tiltfit.estimators.packing import pack_strings, pack_table, unpack_strings, unpack_table
+from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
+from tiltfit.estimators.state import Arrays, Document
+from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
+from tiltfit.features.edges import EdgeTemplates
+from tiltfit.features.tokens import TokenEncoder, TokenTemplates, check_names
+
+VERSION = 1
+PARAMETERS = ("weights", "boundaries", "valid_only")
+
+FITTED = "fitted"
+"""In place of a parameter that is what the encoder was fitted with: lexicons are long, and once is enough."""
+
+
+def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
+    """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
+    common = state.dump(tagger, PARAMETERS, arrays, lost)
+    encoder = tagger._encoder
+    arrays |= pack_table("coef", tagger.coef_.T) | pack_strings("attributes", encoder.attributes.names)
+    arrays["transitions"] = tagger.transitions_
+    templates = encoder.attributes.templates if isinstance(encoder.attributes, TokenEncoder) else None
+    return {
+        **common,
+        "features": _dump_features(tagger.features, templates),
+        "transitions": _dump_transitions(tagger.transitions, encoder.edges),
+        "encoder": {
+            "templates": None if templates is None else templates.to_document(),
+            "edges": encoder.edges.to_document(),
+            "boundaries": encoder.boundaries,
+            "valid_only": tagger._valid,
+        },
+    }
+
+
+def restore(document: Document, arrays: Arrays) -> TiltTagger:
+    """The inverse of ``dump``."""
+    tagger = state.construct(TiltTagger, PARAMETERS, document)
+    tagger._strength = Options.of(tagger, models=("crf",)).strength  # refuses parameters that no fit could have had
+    if tagger.weights not in ("all", "observed"):
+        raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")
+    state.restore(tagger, document, arrays)
+    encoder = _restore_encoder(document["encoder"], arrays)
+    tagger._encoder, tagger._valid = encoder, _flag(document["encoder"], "valid_only")
+    tagger.features = _restore_features(document["features"], encoder)
+    given = document["transitions"]
+    tagger.transitions = encoder.edges if given == FITTED else None if given is None else as_edge_templates(given)
+    n, names, edges = len(tagger.classes_), encoder.names, encoder.edge_names
+    tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
+    tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
+    state.check_weights(n, (tagger.coef_, (n, len(names))), (tagger.transitions_, (len(edges), n, n)))
+    tagger.attribute_names_ = np.array(names, dtype=object)
+    tagger.transition_names_ = np.array(edges, dtype=object)
+    return tagger
+
+
+def _dump_features(features: Any, fitted: TokenTemplates | None) -> Document | str | None:
+    if features is None:
+        return None
+    templates = as_templates(features, "attributes" if fitted is None else "tokens")
+    if isinstance(templates, AttributeTemplates):
+        return {"min_count": templates.min_count}
+    return FITTED if templates == fitted else templates.to_document()
+
+
+def _restore_features(features: Any, encoder: SequenceEncoder) -> TokenTemplates | AttributeTemplates | None:
+    if features is None:
+        return None
+    if not isinstance(encoder.attributes, TokenEncoder):
+        return as_templates(features, "attributes")
+    return encoder.attributes.templates if features == FITTED else as_templates(features, "tokens")
+
+
+def _dump_transitions(transitions: Any, fitted: EdgeTemplates) -> Document | str | None:
+    if transitions is None:
+        return None
+    templates = as_edge_templates(transitions)
+    return FITTED if templates == fitted else templates.to_document()
+
+
+def _restore_encoder(document: Document, arrays: Arrays) -> SequenceEncoder:
+    names = check_names(unpack_strings("attributes", arrays))
+    templates = document["templates"]
+    attributes: TokenEncoder | AttributeEncoder = AttributeEncoder(names)
+    if templates is not None:
+        attributes = TokenEncoder(TokenTemplates.from_document(templates), names)
+    return SequenceEncoder(attributes, EdgeTemplates.from_document(document["edges"]), _flag(document, "boundaries"))
+
+
+def _flag(document: Document, name: str) -> bool:
+    if not isinstance(document[name], bool):
+        raise ModelFileError(f"{name!r} must be true or false.")
+    return bool(document[name])
