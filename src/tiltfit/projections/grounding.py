@@ -63,7 +63,8 @@ class Shares:
 class Grounded:
     """Constraints on data. ``tilt`` is None if none of them acts; its instances are ``touched``.
 
-    ``owner[r]`` is the number of row r's constraint, ``component[r]`` the class of a ``distributed_as`` row (else −1),
+    ``owner[r]`` is the number of row r's constraint, ``component[r]`` the class of a ``distributed_as`` row (else −1,
+    and −2 for the upper bound of a share of another event between two),
     ``group[r]`` the value of the column or the number of the instance it speaks of (else None). ``resting`` numbers the
     constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports.
     """
@@ -86,7 +87,7 @@ class Grounded:
 
     @property
     def keys(self) -> list[Key]:
-        """What each row speaks of: (constraint, class of a distribution or −1, group)."""
+        """What each row speaks of: (constraint, component, group)."""
         return list(zip(self.owner.tolist(), self.component.tolist(), self.group, strict=True))
 
     def told(self, m: FloatArray, marginals: Marginals) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -156,9 +157,10 @@ def refuse_for_documents(constraint: Constraint) -> None:
 
 
 def _acts(found: list[Feature], scene: Scene) -> bool:
-    """Whether some unknown label that counts is looked at."""
+    """Whether some unknown label that counts is looked at; of a share of another event, by the share itself."""
     counts = scene.position_weight > 0
-    return any(np.any(p.at & scene.is_open(p) & counts) for feature in found for p in feature.pieces)
+    places = [p for feature in found for p in (feature.pieces if feature.event is None else feature.event)]
+    return any(np.any(p.at & scene.is_open(p) & counts) for p in places)
 
 
 def _refuse_certain(constraint: Constraint, found: list[Feature]) -> None:

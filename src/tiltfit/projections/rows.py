@@ -6,6 +6,7 @@ bound), and of each feature one *row* for every group it is stated for. Rows of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -102,13 +103,14 @@ class Scene:
 
 @dataclass(frozen=True, eq=False)
 class Feature:
-    """One expectation of a constraint. ``component``: the class of a distribution, else −1. ``among``: the pieces of
-    the event it is a share of, ``share`` the share that it is compared with."""
+    """One expectation of a constraint. ``component``: the class of a distribution, else negative. ``among``: the pieces
+    of the event it is a share of, ``event`` those of the share, ``share`` the share that it is compared with."""
 
     pieces: list[Piece]
     component: int = -1
     among: list[Piece] | None = None
     share: float = 0.0
+    event: list[Piece] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,13 +157,18 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
         table = np.eye(len(classes))
         return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
     fires = scene.fires(constraint.where)
-    event = [_seen(p.within(fires), constraint, scene) for p in pieces(constraint.event, classes, structure)]
+    event = [p.within(fires) for p in pieces(constraint.event, classes, structure)]
     if constraint.of is None:
-        return [Feature(event)]
+        return [Feature([_seen(p, constraint, scene) for p in event])]
     around = scene.fires(constraint.of.given)
     among = [_seen(p.within(around), constraint, scene) for p in pieces(constraint.of.event, classes, structure)]
+    both = list(_both(event, among))
+    if both and not any(p.table.any() for p in both):
+        raise ConstraintError(
+            f"The constraint {constraint.title!r} is no share: what it speaks of never happens among what of= names."
+        )
     shares = sorted(set(constraint.relation.numbers))
-    return [Feature(list(_difference(event, among, u)), -1, among, u) for u in shares]
+    return [Feature(list(_difference(both, among, u)), -1 - k, among, u, both) for k, u in enumerate(shares)]
 
 
 def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
@@ -169,6 +176,15 @@ def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
     if is_local(constraint):
         piece = piece.within(scene.structure.spread(scene.unlabelled & (scene.weight > 0)))
     return piece if constraint.on == "all" else piece.within(scene.is_open(piece))
+
+
+def _both(event: list[Piece], among: list[Piece]) -> Iterator[Piece]:
+    """Where both happen at one position, so that one is a share of the other. An edge is at the position it leads to,
+    hence of a label and a pair the label is that of the second."""
+    for a, b in itertools.product(event, among):
+        at = a.at & b.at
+        if at.any():
+            yield Piece(at, a.table * b.table)
 
 
 def _difference(event: list[Piece], among: list[Piece], u: float) -> Iterator[Piece]:

@@ -209,12 +209,14 @@ class _Rows:
 
         g, constraint = self._grounded, self._grounded.constraints[number]
         sentence = describe(constraint, unit)  # type: ignore[arg-type]
-        rows = np.flatnonzero((g.owner == number) & (g.component == component))
+        # A share of another event between two bounds has a row for each bound, but is one expectation.
+        of_part = g.component == component if component >= 0 else g.component < 0
+        rows = np.flatnonzero((g.owner == number) & of_part)
         if not len(rows) or g.tilt is None or self._projection is None:
             status = "rules" if number in g.ruled else "rests"
             ruled = g.ruled_support.get(number, 0.0)
             return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status)
-        support = self._support[rows]
+        support, n_bounds = self._support[rows], len(np.unique(g.component[rows]))
         prices, violation = self._projection.prices[rows], self._projection.violation[rows] * self._unit[rows]
         worst = float(np.max(violation))
         hard = constraint.is_hard
@@ -223,8 +225,8 @@ class _Rows:
             name=constraint.name,
             sentence=sentence,
             component=label,
-            support=float(support.sum()),
-            groups=len(rows),
+            support=float(support.sum()) / n_bounds,
+            groups=len(rows) // n_bounds,
             model=_mean(self._model[rows], support),
             projected=_mean(self._told[rows], support),
             price=float(prices[np.argmax(np.abs(prices))]),
