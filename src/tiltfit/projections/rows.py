@@ -284,6 +284,8 @@ def _groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[Int
     if not isinstance(constraint.per, Column):
         group[involved] = np.arange(len(involved))
         return group, [int(i) for i in involved]
+    if constraint.event.counts and constraint.of is None:  # a mean over all sequences, with or without a firing
+        involved = np.arange(n) if constraint.on == "all" else np.flatnonzero(scene.unlabelled)
     values = scene.inputs.column(constraint.per.name)[scene.structure.first[involved]]
     group[involved], names = _by_value(constraint, constraint.per, values, involved, scene.noun)
     return group, names
