@@ -133,7 +133,7 @@ class Room:
         if len(bad):
             r = bad[0]
             group = block.group[r]
-            where = "" if group is None else f" in {self.noun} {group}" if isinstance(group, int) else f" in {group!r}"
+            where = f" in {self.noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
             raise ConflictError(
                 f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its "
                 f"{_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."

@@ -15,6 +15,7 @@ from tiltfit.inference.potentials import Marginals
 from tiltfit.language.relations import DistributedAs
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
+from tiltfit.projections.rows import is_local
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,8 +32,8 @@ class Entry:
     ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
     ``groups`` is how many expectations it stands for (``per=``): then the shares are averages and price and violation
     the largest.
-    ``worst_group`` is the group or the number of the row that is missed most. ``counts``: its expectations are mean
-    numbers, not shares.
+    ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: what an instance is
+    called if it is stated for each. ``counts``: its expectations are mean numbers, not shares.
     ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
     fires) or ``rules`` (acts by forbidding labels).
     """
@@ -49,6 +50,7 @@ class Entry:
     status: str
     worst_group: object = None
     counts: bool = False
+    instance: str | None = None
 
     @property
     def title(self) -> str:
@@ -67,13 +69,13 @@ class Entry:
 
     @property
     def _place(self) -> str:
-        return f"row {self.worst_group}" if isinstance(self.worst_group, int) else repr(self.worst_group)
+        return f"{self.instance} {self.worst_group}" if self.instance is not None else repr(self.worst_group)
 
     @property
     def verdict(self) -> str:
         """The status in words."""
         if self.status == "rests":
-            return "rests: it finds no unlabelled row"
+            return "rests: it finds nothing unlabelled"
         if self.status == "rules":
             return "holds everywhere: it rules labels out"
         if self.status == "violated":
@@ -234,6 +236,7 @@ class _Rows:
             status=status,
             worst_group=g.group[rows[np.argmax(violation)]],
             counts=constraint.event.counts and constraint.of is None,
+            instance=g.noun if is_local(constraint) else None,
         )
 
 
