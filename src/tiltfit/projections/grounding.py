@@ -157,10 +157,10 @@ def refuse_for_documents(constraint: Constraint) -> None:
 
 
 def _acts(found: list[Feature], scene: Scene) -> bool:
-    """Whether some unknown label that counts is looked at; of a share of another event, by the share itself."""
+    """Whether some unknown label that counts is looked at, and a share of another event fires somewhere itself."""
     counts = scene.position_weight > 0
-    places = [p for feature in found for p in (feature.pieces if feature.event is None else feature.event)]
-    return any(np.any(p.at & scene.is_open(p) & counts) for p in places)
+    fires = any(f.event is None or any(np.any(p.at & counts) for p in f.event) for f in found)
+    return fires and any(np.any(p.at & scene.is_open(p) & counts) for f in found for p in f.pieces)
 
 
 def _refuse_certain(constraint: Constraint, found: list[Feature]) -> None:
