@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from scipy.special import logsumexp, rel_entr
+from scipy.special import entr, logsumexp
 
 from tiltfit.data.sequences import as_sequences
 from tiltfit.execution.workers import Workers
@@ -78,7 +78,12 @@ class World:
 
     @cached_property
     def p(self) -> list[np.ndarray]:
-        """The model's probability of every labelling, from the definition."""
+        """The model's probability of every labelling."""
+        return [np.exp(found) for found in self.log_p]
+
+    @cached_property
+    def log_p(self) -> list[np.ndarray]:
+        """Its logarithm, from the definition."""
         found = []
         number = {c: k for k, c in enumerate(self.classes)}
         for s, start in enumerate(self.structure.offsets[:-1]):
@@ -89,7 +94,7 @@ class World:
                 for t in range(1, len(codes)):
                     score += self.potentials.edge[self.structure.kind[start + t], codes[t - 1], codes[t]]
                 scores.append(score)
-            found.append(np.exp(np.array(scores) - logsumexp(scores)))
+            found.append(np.array(scores) - logsumexp(scores))
         return found
 
     def agrees(self, s: int) -> np.ndarray:
@@ -120,11 +125,12 @@ class World:
     def model_expectation(self, grounded: Grounded) -> np.ndarray:
         """The library's m of every row under the model."""
         assert grounded.tilt is not None
-        return grounded.tilt.expectation(self._model(grounded))
+        return self._model(grounded)[1]
 
     def told(self, grounded: Grounded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What the library would tell of the model."""
-        return grounded.told(self.model_expectation(grounded), self._model(grounded))
+        marginals, expectation = self._model(grounded)
+        return grounded.told(expectation, marginals)
 
     def _model(self, grounded: Grounded):
         positions = self.structure.positions(grounded.touched)
@@ -218,13 +224,13 @@ def rows(world: World, number: int, said: Said, scale: str = "unit") -> list[Row
     if said.of is None:
         return _rows(world, number, -1, said, _cost(constraint), local, scale, None)
     found = []
-    for u in sorted(set(relation.numbers)):
+    for k, u in enumerate(sorted(set(relation.numbers))):
         if isinstance(relation, About):
             cost = (relation.penalty, (0.0,))
         else:
             low, high = relation.interval
             cost = ("box", (0.0 if u == low else -np.inf, 0.0 if u == high else np.inf))
-        found += _rows(world, number, -1, said, cost, local, scale, u)
+        found += _rows(world, number, -1 - k, said, cost, local, scale, u)
     return found
 
 
@@ -273,7 +279,7 @@ def _rows(world, number, component, said, cost, local, scale, u):
 def all_rows(world: World, statements: Sequence[Said], scale: str = "unit") -> list[Row]:
     """Of all statements, in the library's order: those that speak of single sequences come last."""
     listed = [(said, rows(world, number, said, scale)) for number, said in enumerate(statements)]
-    listed.sort(key=lambda pair: pair[0].constraint.per in ("instance", "sequence"))
+    listed.sort(key=lambda pair: pair[0].constraint.per in ("instance", "sequence") and pair[0].of is None)
     return [row for _, found in listed for row in found]
 
 
@@ -296,12 +302,12 @@ def tilted(world: World, found: Sequence[Row], prices: Sequence[float], allowed:
     """q ∝ p·exp(prices·f) over the allowed labellings: the price is added once for every time the event happens."""
     q = []
     for s in range(world.n):
-        score = np.zeros(len(world.p[s]))
+        score = world.log_p[s].copy()
         for row, price in zip(found, prices, strict=True):
             if row.f[s] is not None:
                 score += price * row.f[s]
-        weights = np.where(allowed[s], world.p[s] * np.exp(score - score.max()), 0.0)
-        q.append(weights / weights.sum())
+        score[~allowed[s]] = -np.inf
+        q.append(np.exp(score - logsumexp(score)))
     return q
 
 
@@ -309,7 +315,9 @@ def value(world: World, found: Sequence[Row], q: list[np.ndarray]) -> float:
     """Σ w D(q‖p) over undecided sequences + Σ U(m(q))."""
     q = settled(world, q)
     divergence = sum(
-        world.weights[s] * float(rel_entr(q[s], world.p[s]).sum()) for s in range(world.n) if world.undecided(s)
+        world.weights[s] * float(-entr(q[s]).sum() - q[s] @ world.log_p[s])
+        for s in range(world.n)
+        if world.undecided(s)
     )
     return divergence + sum(penalty(row.cost, row.m(world, q)) for row in found)
 
@@ -334,10 +342,11 @@ def dual_value(world: World, found: Sequence[Row], prices: Sequence[float], allo
     (weak duality), so that prices and a q of equal value prove each other optimal."""
     total = 0.0
     for s in range(world.n):
-        score = sum(price * row.f[s] for row, price in zip(found, prices, strict=True) if row.f[s] is not None)
-        score = score + np.zeros(len(world.p[s]))
+        score = np.zeros(len(world.p[s]))
+        for row, price in zip(found, prices, strict=True):
+            score += 0.0 if row.f[s] is None else price * row.f[s]
         if world.undecided(s):
-            total -= world.weights[s] * float(logsumexp(score[allowed[s]], b=world.p[s][allowed[s]]))
+            total -= world.weights[s] * float(logsumexp((world.log_p[s] + score)[allowed[s]]))
         else:
             total -= world.weights[s] * float(score @ world.agrees(s))
     return total - sum(conjugate(row.cost, -row.support * price) for row, price in zip(found, prices, strict=True))

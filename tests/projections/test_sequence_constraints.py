@@ -333,6 +333,7 @@ def compare_projections(world, statements, scale="unit", banned=None):
     what is needed to see the same without them."""
     grounded = world.ground([s.constraint for s in statements], scale)
     rows = oracle.all_rows(world, [s for k, s in enumerate(statements) if k not in grounded.ruled], scale)
+    assert [key[1:] for key in grounded.keys] == [row.key[1:] for row in rows]
     got = world.project(grounded)
     allowed = oracle.allowed_by(world, banned)
     q = oracle.tilted(world, rows, got.prices, allowed)
