@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.workers import Workers
+from tiltfit.features.products import Product
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
@@ -54,9 +55,7 @@ class AttributeFeatures:
         W, b = self.unpack(weights)
         if not sparse.issparse(self.X):
             return Potentials(np.asarray(self.X @ W + b))
-        node = np.empty((self.X.shape[0], self.n_labels))
-        _add_product(self.X, W, b, node, self.workers)
-        return Potentials(node)
+        return Potentials(self._product.score(W, b))
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
         """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels).
@@ -66,7 +65,7 @@ class AttributeFeatures:
         flat = np.empty(self.n_weights) if out is None else out
         table, d = flat.reshape(-1, self.n_labels), self.n_attributes
         if sparse.issparse(self.X):
-            _add_product(self._transposed, np.ascontiguousarray(node), np.zeros(self.n_labels), table[:d], self.workers)
+            self._product.expect(node, table[:d])
         else:
             table[:d] = self.X.T @ node
         if self.intercept:
@@ -86,15 +85,5 @@ class AttributeFeatures:
         return AttributeFeatures(self.X[rows], self.n_labels, self.workers, self.intercept)
 
     @cached_property
-    def _transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(sparse.csc_array(self.X).T)
-
-
-def _add_product(
-    matrix: sparse.csr_array, dense: FloatArray, base: FloatArray, out: FloatArray, workers: Workers
-) -> None:
-    """out ← base + matrix·dense."""
-    from tiltfit.inference.kernels.sparse import add_product
-
-    indptr, indices, data = map(np.ascontiguousarray, (matrix.indptr, matrix.indices, matrix.data))
-    workers.run(lambda a, b: add_product(indptr, indices, data, dense, base, out, a, b), indptr)
+    def _product(self) -> Product:
+        return Product(sparse.csr_array(self.X), self.n_labels, self.workers)

@@ -3,7 +3,9 @@
     score(weights)[i, y] = Σ_a X[i, a]·W[a, y],     W[attribute_p, label_p] = weights[p]
     expect(node)[p]      = Σ_i X[i, attribute_p]·node[i, label_p]
 
-Most attributes occur with one or two labels, so that there are far fewer weights than attributes × labels.
+Most attributes occur with one or two labels, so that there are far fewer weights than attributes × labels. Those that
+occur with many are most of the work, though: they have rows of a small dense table (with zeros where there is no pair),
+and go through the kernels of ``products``. The others are lists of pairs.
 """
 
 from __future__ import annotations
@@ -17,10 +19,13 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.workers import Workers
+from tiltfit.features.products import Product, restricted
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+_MANY = 8  # a row of the table is worth its zeros if one label in so many is there
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,25 +57,29 @@ class ObservedFeatures:
         return len(self.label)
 
     def score(self, weights: FloatArray) -> Potentials:
-        """O(Σ over non-zeros of the labels of their attribute)."""
-        from tiltfit.inference.kernels.observed import add_scores
+        """O(non-zeros·labels) at most; attributes with few labels cost their pairs."""
+        from tiltfit.inference.kernels.observed import add_pairs
 
-        node = np.zeros((self.X.shape[0], self.n_labels))
-        X, flat = self.X, np.ascontiguousarray(weights)
+        flat, lists = np.ascontiguousarray(weights), self._lists
+        table = np.zeros((self._product.X.shape[1], self.n_labels))
+        table.ravel()[self._cell_in_table] = flat[self._in_table]
+        node = self._product.score(table, np.zeros(self.n_labels))
         self.workers.run(
-            lambda a, b: add_scores(X.indptr, X.indices, X.data, self.first, self.label, flat, node, a, b), X.indptr
+            lambda a, b: add_pairs(lists.indptr, lists.indices, lists.data, self.label, flat, node, a, b), lists.indptr
         )
         return Potentials(node)
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
-        """O(Σ over non-zeros of the labels of their attribute)."""
+        """The adjoint, at the same cost."""
         from tiltfit.inference.kernels.observed import sum_pairs
 
         flat = np.empty(self.n_weights) if out is None else out
-        T, values = self._transposed, np.ascontiguousarray(node)
-        self.workers.run(
-            lambda a, b: sum_pairs(T.indptr, T.indices, T.data, self.first, self.label, values, flat, a, b), T.indptr
-        )
+        values, (indptr, cells, data) = np.ascontiguousarray(node), self._cells
+        numbers = values.reshape(-1)
+        self.workers.run(lambda a, b: sum_pairs(indptr, cells, data, numbers, flat, a, b), indptr)
+        table = np.empty((self._product.X.shape[1], self.n_labels))
+        self._product.expect(values, table)
+        flat[self._in_table] = table.ravel()[self._cell_in_table]
         return flat
 
     def take(self, rows: npt.NDArray[Any]) -> ObservedFeatures:
@@ -92,5 +101,43 @@ class ObservedFeatures:
         return np.repeat(np.arange(self.n_attributes), np.diff(self.first))
 
     @cached_property
-    def _transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(sparse.csc_array(self.X).T)
+    def _row(self) -> npt.NDArray[np.int32]:
+        """The row of every attribute in the dense table; −1: it is a list of pairs."""
+        many = _MANY * np.diff(self.first) > self.n_labels
+        return np.where(many, np.cumsum(many) - 1, -1).astype(np.int32)
+
+    @cached_property
+    def _product(self) -> Product:
+        """The attributes in the table."""
+        return Product(restricted(self.X, self._row, int(self._row.max(initial=-1)) + 1), self.n_labels, self.workers)
+
+    @cached_property
+    def _in_table(self) -> IntArray:
+        """The pairs in the table."""
+        return np.flatnonzero(self._row[self._attribute] >= 0)
+
+    @cached_property
+    def _cell_in_table(self) -> IntArray:
+        """Where each of them stands there."""
+        pairs = self._in_table
+        return self._row[self._attribute[pairs]].astype(np.intp) * self.n_labels + self.label[pairs]
+
+    @cached_property
+    def _lists(self) -> sparse.csr_array:
+        """Positions × pairs, of the attributes that are lists of pairs."""
+        listed = restricted(self.X, np.where(self._row < 0, np.arange(self.n_attributes), -1), self.n_attributes)
+        start, count = self.first[listed.indices], np.diff(self.first)[listed.indices]
+        ends = np.concatenate([[0], np.cumsum(count)])
+        pairs = np.repeat(start - ends[:-1], count) + np.arange(ends[-1])
+        kind = np.int32 if max(ends[-1], self.n_weights) < 2**31 else np.int64
+        parts = (np.repeat(listed.data, count), pairs.astype(kind), ends[listed.indptr].astype(kind))
+        return sparse.csr_array(parts, shape=(self.X.shape[0], self.n_weights))
+
+    @cached_property
+    def _cells(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], FloatArray]:
+        """For each of these pairs its cells, positions × labels, by number: CSR with one column a cell."""
+        by_pair = sparse.csr_array(sparse.csc_array(self._lists).T)
+        label = np.repeat(self.label, np.diff(by_pair.indptr))
+        cells = by_pair.indices.astype(np.int64) * self.n_labels + label
+        kind = np.int32 if self.X.shape[0] * self.n_labels < 2**31 else np.int64
+        return by_pair.indptr, cells.astype(kind), by_pair.data

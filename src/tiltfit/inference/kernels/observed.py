@@ -8,50 +8,47 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.sparse import ask_for
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
 
+_AHEAD = 16  # entries between asking for a number and using it
+
 
 @kernel
-def add_scores(
+def add_pairs(
     indptr: IndexArray,
-    indices: IndexArray,
+    pairs: IndexArray,
     data: FloatArray,
-    first: IndexArray,
     label: IndexArray,
     weights: FloatArray,
     node: FloatArray,
     start: int,
     stop: int,
 ) -> None:
-    """node[i, label_p] += X[i, a]·weights[p] for all p of attribute a, start ≤ i < stop."""
+    """node[i, label[p]] += data·weights[p] over the pairs p of position i, start ≤ i < stop. O(entries)."""
     for i in range(start, stop):
         for k in range(indptr[i], indptr[i + 1]):
-            a = indices[k]
-            x = data[k]
-            for p in range(first[a], first[a + 1]):
-                node[i, label[p]] += x * weights[p]
+            p = pairs[k]
+            node[i, label[p]] += data[k] * weights[p]
 
 
 @kernel
 def sum_pairs(
     indptr: IndexArray,
-    indices: IndexArray,
+    cells: IndexArray,
     data: FloatArray,
-    first: IndexArray,
-    label: IndexArray,
-    node: FloatArray,
+    values: FloatArray,
     out: FloatArray,
     start: int,
     stop: int,
 ) -> None:
-    """out[p] = Σ_i X[i, a]·node[i, label_p] for all p of attribute a, start ≤ a < stop; rows of the transpose."""
-    for a in range(start, stop):
-        for p in range(first[a], first[a + 1]):
-            out[p] = 0.0
-        for k in range(indptr[a], indptr[a + 1]):
-            i = indices[k]
-            x = data[k]
-            for p in range(first[a], first[a + 1]):
-                out[p] += x * node[i, label[p]]
+    """out[p] ← Σ data·values[cell] over the cells of pair p, start ≤ p < stop: one write a pair. O(entries)."""
+    last = len(cells) - 1
+    for p in range(start, stop):
+        total = 0.0
+        for k in range(indptr[p], indptr[p + 1]):
+            ask_for(values, cells[min(k + _AHEAD, last)])
+            total += data[k] * values[cells[k]]
+        out[p] = total

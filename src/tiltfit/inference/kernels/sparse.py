@@ -5,6 +5,9 @@ in registers for the whole of a sparse row, and the dense row needed some non-ze
 say neither (the number of labels is known only at run time, and it has no prefetch), so that one loop, a *tile*, is
 written in LLVM's terms; everything around it is plain Python. On 20 newsgroups this took scoring from 23 to 9 ms and
 the adjoint from 17 to 8.
+
+The adjoint has a second way, for the few columns that are most of the non-zeros: position by position, into a table
+that stays in the cache (``scatter_rows``). On CoNLL-2000 that took it from 100 to 45 ms.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.tiles import LANES, WIDEST, inline, scatter_tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
@@ -104,6 +108,21 @@ def _prefetch(builder: Any, address: Any) -> None:
     builder.call(prefetch, [address, _INT32(0), _INT32(3), _INT32(1)])  # to read, to keep, data
 
 
+def _ask_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    array = context.make_array(signature.args[0])(context, builder, arguments[0])
+    address = builder.gep(array.data, [_as_int64(builder, arguments[1])])
+    _prefetch(builder, builder.bitcast(address, _BYTES))
+    return context.get_dummy_value()
+
+
+@inline
+def ask_for(_: Any, array: Any, k: Any) -> Any:
+    """Ask for the cache line of ``array[k]``, one axis, contiguous: it will be needed soon."""
+    if array.layout != "C" or array.ndim != 1:
+        raise TypingError("ask_for takes C-contiguous arrays of one axis only")
+    return types.void(array, k), _ask_code
+
+
 def _spread(builder: Any, value: Any, vector: Any) -> Any:
     """``value`` in every lane of a vector."""
     nothing = ir.Constant(vector, ir.Undefined)
@@ -162,3 +181,34 @@ def add_product(  # noqa: PLR0912 — one branch a tile
                 _tile_2(indices, data, k, end, dense, first, width, base, row)
             else:
                 _tile_1(indices, data, k, end, dense, first, width, base, row)
+
+
+@kernel
+def scatter_rows(
+    indptr: IndexArray,
+    indices: IndexArray,
+    data: FloatArray,
+    values: FloatArray,
+    cuts: IndexArray,
+    tables: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """tables[c, j] ← Σ_i A[i, j]·values[i] over cuts[c] ≤ i < cuts[c + 1], for first ≤ c < last. O(non-zeros·L).
+
+    The columns of ``tables`` are padded to a multiple of four. Chunks c are cut by the data alone, so that the sum of
+    the tables does not depend on who makes which.
+    """
+    n_labels, width = values.shape[1], tables.shape[2]
+    row = np.zeros(width)
+    for c in range(first, last):
+        table = tables[c]
+        table[:] = 0.0
+        for i in range(cuts[c], cuts[c + 1]):
+            for y in range(n_labels):
+                row[y] = values[i, y]
+            column = 0
+            while column < width:
+                count = min(WIDEST, (width - column) // LANES)
+                scatter_tile(count, indices, data, indptr[i], indptr[i + 1], row, table, column)
+                column += LANES * count

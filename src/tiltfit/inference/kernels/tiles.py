@@ -1,4 +1,4 @@
-"""The three inner loops of forward–backward, on registers.
+"""The inner loops of forward–backward, and of sums over attributes, on registers.
 
 Labels are padded to a multiple of four, and a *tile* is up to 32 of them: eight registers of four numbers. All sums of
 a tile stay in registers while the loop over the other label runs, which Numba cannot say (the number of labels is known
@@ -130,7 +130,7 @@ class _Code:
         self.builder.position_at_end(after)
 
 
-def _inline(function: Callable[..., Any]) -> Callable[..., Any]:
+def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """An intrinsic; type checkers see that it is called without the typing context."""
     return cast(Callable[..., Any], intrinsic(function))
 
@@ -167,7 +167,7 @@ def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
     return builder.load(result)
 
 
-@_inline
+@inline
 def forward_tile(
     _: Any, count: Any, ahead: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, column: Any, scale: Any,
     least: Any,
@@ -200,7 +200,7 @@ def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -
     return context.get_dummy_value()
 
 
-@_inline
+@inline
 def backward_tile(
     _: Any, count: Any, back: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, ahead: Any, column: Any,
     scale: Any,
@@ -238,7 +238,7 @@ def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     return context.get_dummy_value()
 
 
-@_inline
+@inline
 def outer_tile(
     _: Any, count: Any, ahead: Any, back: Any, order: Any, start: Any, stop: Any, out: Any, k: Any, n_labels: Any,
     column: Any, weight: Any,
@@ -248,3 +248,33 @@ def outer_tile(
     """
     _contiguous(ahead, back, order, out)
     return types.void(count, ahead, back, order, start, stop, out, k, n_labels, column, weight), _outer_code
+
+
+def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _Code(context, builder, signature, arguments)
+    count, start, stop, column = code.integers(0, 3, 4, 7)
+    indices, data, row, table = code.arrays(1, 2, 5, 6)
+
+    def body(width: int) -> None:
+        values = [code.load(code.element(row, column), n) for n in range(width)]
+        with cgutils.for_range_slice(builder, start, stop, _INT64(1), intp=_INT64) as (k, _):
+            number = builder.load(builder.gep(indices.data, [k]))
+            number = builder.sext(number, _INT64) if number.type.width < 64 else number
+            factor = code.spread(builder.load(builder.gep(data.data, [k])))
+            line = code.element(table, number, column)
+            for n in range(width):
+                code.store(code.plus(code.load(line, n), code.times(factor, values[n])), line, n)
+
+    code.by_width(count, body)
+    return context.get_dummy_value()
+
+
+@inline
+def scatter_tile(
+    _: Any, count: Any, indices: Any, data: Any, start: Any, stop: Any, row: Any, table: Any, column: Any
+) -> Any:
+    """table[indices[k], C] += data[k]·row[C] for start ≤ k < stop,  C = column … column + 4·count − 1.
+    O((stop − start)·count).
+    """
+    _contiguous(indices, data, row, table)
+    return types.void(count, indices, data, start, stop, row, table, column), _scatter_code

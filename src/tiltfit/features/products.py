@@ -1,0 +1,105 @@
+"""The two products behind model features: X·W, and Xᵀ·R for a residual R; X is sparse, W and R have a column a label.
+
+Xᵀ·R is taken in one of two ways, column of X by column. Most columns have few non-zeros: they gather the rows of R that
+they need, one write a column. A few columns are most of the non-zeros (the word before is a comma): their sums are one
+small table that stays in the cache, to which the rows of R are added one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.execution.workers import Workers
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+_OFTEN = 64  # non-zeros that make a column frequent
+_TABLE = 1 << 17  # numbers in the table of frequent columns, at most: it should fit the second-level cache
+_LARGE = 1 << 19  # numbers in R from which on gathering its rows waits for memory
+_CHUNKS = 8  # tables that are filled independently, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Product:
+    """``X``: CSR, positions × attributes."""
+
+    X: sparse.csr_array
+    n_labels: int
+    workers: Workers = field(default_factory=Workers)
+
+    def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
+        """base + X·W. O(non-zeros·labels)."""
+        out = np.empty((self.X.shape[0], self.n_labels))
+        self._add(self.X, W, base, out)
+        return out
+
+    def expect(self, R: FloatArray, out: FloatArray) -> None:
+        """out ← Xᵀ·R. O(non-zeros·labels)."""
+        rows = np.ascontiguousarray(R)
+        self._add(self._columns, rows, np.zeros(self.n_labels), out)
+        if len(self._frequent):
+            out[self._frequent] = self._scattered(rows)
+
+    def _add(self, matrix: sparse.csr_array, dense: FloatArray, base: FloatArray, out: FloatArray) -> None:
+        """out ← base + matrix·dense."""
+        from tiltfit.inference.kernels.sparse import add_product
+
+        indptr, indices, data = _arrays(matrix)
+        self.workers.run(lambda a, b: add_product(indptr, indices, data, dense, base, out, a, b), indptr)
+
+    def _scattered(self, rows: FloatArray) -> FloatArray:
+        """Xᵀ·R of the frequent columns."""
+        from tiltfit.inference.kernels.sparse import scatter_rows
+
+        indptr, indices, data = _arrays(self._often)
+        chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
+        inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
+        cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
+        tables = np.empty((chunks, len(self._frequent), -(-self.n_labels // 4) * 4))
+        self.workers.run(lambda a, b: scatter_rows(indptr, indices, data, rows, cuts, tables, a, b), indptr[cuts])
+        return np.asarray(tables.sum(axis=0)[:, : self.n_labels])
+
+    @cached_property
+    def _frequent(self) -> IntArray:
+        """The columns that are summed in a table."""
+        n, d = self.X.shape
+        if n * self.n_labels < _LARGE:
+            return np.empty(0, dtype=np.intp)
+        counts = np.bincount(self.X.indices, minlength=d)
+        often = np.flatnonzero(counts > _OFTEN)
+        room = _TABLE // self.n_labels
+        return np.sort(often[np.argsort(-counts[often], kind="stable")[:room]])
+
+    @cached_property
+    def _often(self) -> sparse.csr_array:
+        """The frequent columns of X, positions × frequent columns."""
+        number = np.full(self.X.shape[1], -1, dtype=np.int32)
+        number[self._frequent] = np.arange(len(self._frequent))
+        return restricted(self.X, number, len(self._frequent))
+
+    @cached_property
+    def _columns(self) -> sparse.csr_array:
+        """Xᵀ, with nothing in the rows of frequent columns."""
+        if not len(self._frequent):
+            return sparse.csr_array(sparse.csc_array(self.X).T)
+        number = np.arange(self.X.shape[1], dtype=np.int32)
+        number[self._frequent] = -1
+        return sparse.csr_array(sparse.csc_array(restricted(self.X, number, len(number))).T)
+
+
+def restricted(X: sparse.csr_array, number: npt.NDArray[np.integer], n_columns: int) -> sparse.csr_array:
+    """Column j becomes ``number[j]``; columns of number −1 are dropped."""
+    found = number.astype(np.int32, copy=False)[X.indices]
+    kept = found >= 0
+    ends = np.concatenate([[0], np.cumsum(kept, dtype=X.indptr.dtype)])[X.indptr].astype(X.indptr.dtype)
+    return sparse.csr_array((X.data[kept], found[kept], ends), shape=(X.shape[0], n_columns))
+
+
+def _arrays(matrix: sparse.csr_array) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], FloatArray]:
+    return tuple(map(np.ascontiguousarray, (matrix.indptr, matrix.indices, matrix.data)))  # type: ignore[return-value]
