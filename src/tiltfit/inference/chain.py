@@ -101,7 +101,7 @@ class Chains:
         """
         from tiltfit.inference.kernels.chain import aligned, edge_tables, infer_chunks
 
-        node, edge = self._checked(potentials, overwrite=overwrite)
+        node, edge = self.checked(potentials, overwrite=overwrite)
         log_z, tables, n_labels = np.empty(len(self)), edge_tables(edge), node.shape[1]
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         cuts = self.cuts(tables.factor[0].size if self.n_kinds else 1)
@@ -121,7 +121,7 @@ class Chains:
         sequence. Where no labelling is possible: −1 and −inf."""
         from tiltfit.inference.kernels.decode import best_labels
 
-        node, edge = self._checked(potentials)
+        node, edge = self.checked(potentials)
         labels, score = np.empty(len(node), dtype=np.intp), np.empty(len(self))
 
         def run(a: int, b: int) -> None:
@@ -135,7 +135,7 @@ class Chains:
         labellings that are possible: −1 and −inf."""
         from tiltfit.inference.kernels.decode import k_best_labels
 
-        node, edge = self._checked(potentials)
+        node, edge = self.checked(potentials)
         labels, score = np.empty((k, len(node)), dtype=np.intp), np.empty((len(self), k))
 
         def run(a: int, b: int) -> None:
@@ -149,7 +149,7 @@ class Chains:
         from tiltfit.inference.kernels.chain import edge_tables
         from tiltfit.inference.kernels.entropy import chain_entropy
 
-        node, edge = self._checked(potentials)
+        node, edge = self.checked(potentials)
         entropy, table = np.empty(len(self)), edge_tables(edge).log
 
         def run(a: int, b: int) -> None:
@@ -164,7 +164,7 @@ class Chains:
         from tiltfit.inference.kernels.chain import edge_tables
         from tiltfit.inference.kernels.sample import sample_labels
 
-        node, edge = self._checked(potentials)
+        node, edge = self.checked(potentials)
         labels, tables = np.empty((n_samples, len(node)), dtype=np.intp), edge_tables(edge)
         start = np.uint64(seed % 2**64)
 
@@ -194,7 +194,7 @@ class Chains:
         key[self.first] = self.first * self.n_kinds - 1  # before all edges of its sequence
         return steps[np.argsort(key, kind="stable")]
 
-    def _checked(self, potentials: Potentials, *, overwrite: bool = True) -> tuple[FloatArray, FloatArray]:
+    def checked(self, potentials: Potentials, *, overwrite: bool = True) -> tuple[FloatArray, FloatArray]:
         """Node and edge potentials as kernels take them. ``overwrite``: no copy where none is needed."""
         node, edge = potentials.node, potentials.edge
         n_labels = node.shape[1]

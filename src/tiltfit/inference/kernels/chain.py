@@ -111,7 +111,7 @@ def load(node: FloatArray, start: int, stop: int, local: FloatArray) -> tuple[fl
             local[t, y] = node[start + t, y]
         for y in range(n_labels, width):
             local[t, y] = -np.inf
-        top, bottom = _range(local, t)
+        top, bottom = row_range(local, t)
         if top == -np.inf:
             if not _has_nan(local, t):
                 return -np.inf, 0.0
@@ -127,7 +127,7 @@ def load(node: FloatArray, start: int, stop: int, local: FloatArray) -> tuple[fl
 
 
 @kernel
-def _range(rows: FloatArray, t: int) -> tuple[float, float]:
+def row_range(rows: FloatArray, t: int) -> tuple[float, float]:
     """The greatest and the least finite entry of a padded row, four chains of comparisons at a time."""
     top0, top1, top2, top3 = -np.inf, -np.inf, -np.inf, -np.inf
     low0, low1, low2, low3 = np.inf, np.inf, np.inf, np.inf
