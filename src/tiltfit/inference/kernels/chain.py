@@ -65,11 +65,10 @@ def padded(n_labels: int) -> int:
 
 def aligned(shape: tuple[int, ...], fill: float = 0.0) -> FloatArray:
     """An array that starts on a cache line: vectors that straddle two lines take twice as long to load."""
-    room = np.empty(math.prod(shape) + 8)
+    size = math.prod(shape) + 8
+    room = np.zeros(size) if fill == 0.0 else np.full(size, fill)  # zeros take no memory before they are touched
     first = -room.ctypes.data % 64 // 8
-    array = room[first : first + math.prod(shape)].reshape(shape)
-    array[...] = fill
-    return array
+    return room[first : first + size - 8].reshape(shape)
 
 
 def edge_tables(edge: FloatArray) -> Tables:
