@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from tiltfit.cli.evaluate import _scores, _truth
+from tiltfit.cli.document_scores import _scores, _truth
 from tiltfit.data.readers import Dataset
 from tiltfit.errors import DataError, UnknownLabelError
 

@@ -16,7 +16,7 @@ from tiltfit.cli.train import train
 
 app = typer.Typer(
     name="tiltfit",
-    help="Learn classifiers from unlabelled documents plus what you know about them.",
+    help="Learn classifiers and taggers from unlabelled data plus what you know about them.",
     epilog="Start with: tiltfit demo",
     no_args_is_help=True,
     add_completion=False,
@@ -39,7 +39,7 @@ def root(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
-    """Learn classifiers from unlabelled documents plus what you know about them."""
+    """Learn classifiers and taggers from unlabelled data plus what you know about them."""
     ctx.obj = Settings(debug=debug)
 
 

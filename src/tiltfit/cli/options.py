@@ -1,70 +1,159 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and reading what they say."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.errors import FileError
+from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
-    from tiltfit.data.readers import Dataset
+    from tiltfit.data.readers import Dataset, SequenceDataset
     from tiltfit.estimators.classifier import TiltClassifier
 
 DATA = "Data"
-DATA_HELP = "JSONL, CSV or TSV files or text folders (FOLDER/LABEL/*.txt), plain or gzipped; - is standard input."
+DOCUMENTS = "Data: documents"
+SEQUENCES = "Data: sequences"
+DATA_HELP = (
+    "Documents: JSONL, CSV or TSV files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (a token a "
+    "line, a blank line between sequences) or JSONL. Plain or compressed; - is standard input."
+)
+
+
+def _option(name: str, panel: str, help: str, metavar: str, *, show_default: bool = True) -> Any:
+    return typer.Option(name, help=help, rich_help_panel=panel, metavar=metavar, show_default=show_default)
+
 
 DataArgument = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tilt file.", show_default=False)]
-FormatOption = Annotated[
-    str, typer.Option("--format", help="auto, jsonl, csv, tsv or folder.", rich_help_panel=DATA, metavar="FORMAT")
-]
-TextOption = Annotated[str, typer.Option("--text", help="Field with the text.", rich_help_panel=DATA, metavar="FIELD")]
-LabelOption = Annotated[
+TaskOption = Annotated[
     str,
-    typer.Option("--label", help="Field with the label; empty: unlabelled.", rich_help_panel=DATA, metavar="FIELD"),
+    typer.Option(
+        "--task", help="classify (label documents), tag (label tokens), or auto: as data and constraints tell."
+    ),
 ]
+FormatOption = Annotated[str, _option("--format", DATA, "auto, jsonl, csv, tsv, folder or conll.", "FORMAT")]
 ColumnOption = Annotated[
     list[str] | None,
-    typer.Option(
+    _option(
         "--column",
-        help="Further field to read; repeatable.",
-        rich_help_panel=DATA,
-        metavar="FIELD",
+        DATA,
+        "Further field to read; repeatable. (Of sequences, those that constraints speak of are read anyway.)",
+        "FIELD",
         show_default=False,
     ),
 ]
 DelimiterOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--delimiter",
-        help="Delimiter of CSV files, if not the usual one.",
-        rich_help_panel=DATA,
-        metavar="CHAR",
+        DATA,
+        "What stands between columns, if not the usual: CSV comma, TSV tab; CoNLL tabs or else spaces.",
+        "CHAR",
         show_default=False,
     ),
+]
+TextOption = Annotated[str, _option("--text", DOCUMENTS, "Field with the text.", "FIELD")]
+LabelOption = Annotated[str, _option("--label", DOCUMENTS, "Field with the label; empty: unlabelled.", "FIELD")]
+TokensOption = Annotated[str, _option("--tokens", SEQUENCES, "JSONL: field with the list of tokens.", "FIELD")]
+TagsOption = Annotated[
+    str, _option("--tags", SEQUENCES, "JSONL: field with the list of labels; null: unlabelled.", "FIELD")
+]
+TokenColumnOption = Annotated[
+    int, _option("--token-column", SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
+]
+LabelColumnOption = Annotated[
+    str, _option("--label-column", SEQUENCES, "CoNLL: column of the label, or none if there are no labels.", "N")
+]
+UnlabelledOption = Annotated[
+    list[str] | None,
+    _option(
+        "--unlabelled",
+        SEQUENCES,
+        'CoNLL: label that means "unlabelled", such as ?; repeatable.',
+        "MARK",
+        show_default=False,
+    ),
+]
+BlankOption = Annotated[
+    str,
+    _option("--blank", SEQUENCES, "CoNLL: what to do with a blank token: error, skip, or replace it by _.", "WHAT"),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
-def read_data(
-    sources: Sequence[str],
-    *,
-    format: str,
-    text: str,
-    label: str | None,
-    columns: Sequence[str] | None,
-    delimiter: str | None,
-) -> Dataset:
-    """What the data options say, read."""
-    from tiltfit.data.readers import read
+@dataclass(frozen=True)
+class DataOptions:
+    """How to read DATA, by the names of the options above; commands without labels leave out some."""
 
-    tab = "\t" if delimiter in ("\\t", "tab") else delimiter  # a tab is hard to type in a shell
-    return read(list(sources), format=format, text=text, label=label, columns=columns or (), delimiter=tab)
+    format: str = "auto"
+    column: Sequence[str] | None = None
+    delimiter: str | None = None
+    text: str = "text"
+    label: str = "label"
+    tokens: str = "tokens"
+    tags: str = "tags"
+    token_column: int = 0
+    label_column: str = "-1"
+    unlabelled: Sequence[str] | None = None
+    blank: str = "error"
+
+    @staticmethod
+    def of(ctx: typer.Context) -> DataOptions:
+        """What a command was given."""
+        known = {field.name for field in fields(DataOptions)}
+        return DataOptions(**{name: value for name, value in ctx.params.items() if name in known})
+
+    @property
+    def _delimiter(self) -> str | None:
+        return "\t" if self.delimiter in ("\\t", "tab") else self.delimiter  # a tab is hard to type in a shell
+
+    def documents(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Dataset:
+        """DATA read as documents; ``columns`` if the user named none."""
+        from tiltfit.data.readers import read
+
+        return read(
+            list(sources),
+            format=self.format,
+            text=self.text,
+            label=self.label if labels else None,
+            columns=self.column or columns,
+            delimiter=self._delimiter,
+        )
+
+    def sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
+        """DATA read as sequences; ``columns`` besides those that the user named."""
+        from tiltfit.data.readers import read_sequences
+
+        return read_sequences(
+            list(sources),
+            format=self.format,
+            token=self.token_column,
+            label=self._label_column if labels else None,
+            delimiter=self._delimiter,
+            unlabelled=self.unlabelled or (),
+            blank=self.blank,
+            tokens=self.tokens,
+            tags=self.tags if labels else None,
+            columns=list(dict.fromkeys([*(self.column or ()), *columns])),
+        )
+
+    @property
+    def _label_column(self) -> int | None:
+        if self.label_column == "none":
+            return None
+        try:
+            return int(self.label_column)
+        except ValueError:
+            raise DataError(
+                f"--label-column {self.label_column!r} must be the number of a column (0 is the first, -1 the last), "
+                "or none."
+            ) from None
 
 
 def columns_of(model: TiltClassifier, text: str) -> list[str]:

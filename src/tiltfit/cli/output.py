@@ -34,7 +34,7 @@ class Predictions:
         for i, (identifier, label) in enumerate(zip(self.ids, self.labels, strict=True)):
             row = {"id": identifier, "label": plain(label)}
             if self.proba is not None:
-                row["proba"] = {name: _short(p) for name, p in zip(names, self.proba[i], strict=True)}
+                row["proba"] = {name: short(p) for name, p in zip(names, self.proba[i], strict=True)}
             yield row
 
 
@@ -44,8 +44,8 @@ def class_name(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _short(p: float) -> float:
-    # Six digits: no reader compares more, and files stay small. Small probabilities keep theirs.
+def short(p: float) -> float:
+    """Six digits: no reader compares more, and files stay small. Small probabilities keep theirs."""
     return float(f"{p:.6g}")
 
 
@@ -55,7 +55,7 @@ def write_predictions(predictions: Predictions, path: Path | None) -> None:
         _write_jsonl(predictions, sys.stdout)
         return
     write = _write_csv if path.name.removesuffix(".gz").endswith(".csv") else _write_jsonl
-    with _opened(path) as file:
+    with replacing_text(path) as file:
         write(predictions, file)
 
 
@@ -73,7 +73,7 @@ def _write_csv(predictions: Predictions, file: TextIO) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
+def replacing_text(path: Path) -> Iterator[TextIO]:
     """A text file that takes the place of ``path`` when the block ends well, and leaves nothing when it does not."""
     from tiltfit.storage.atomic import replacing
 

@@ -1,33 +1,40 @@
-"""``tiltfit predict``: labels for documents, from a model file."""
+"""``tiltfit predict``: labels for documents or for the tokens of sequences, from a model file."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tiltfit.cli.options import (
+    BlankOption,
     ColumnOption,
     DataArgument,
+    DataOptions,
     DelimiterOption,
     FormatOption,
     JsonOption,
     ModelArgument,
     QuietOption,
     TextOption,
+    TokenColumnOption,
+    TokensOption,
     check_output,
     columns_of,
-    read_data,
 )
 from tiltfit.cli.output import Predictions, class_name, write_predictions
 from tiltfit.cli.render import count, proportions
+from tiltfit.cli.sequences import all_labels, columns_named, located
+from tiltfit.cli.tagged_output import TaggedPredictions, choose_layout, write_tagged
+from tiltfit.cli.tasks import task_of
 from tiltfit.cli.terminal import Terminal, session
 
 if TYPE_CHECKING:
-    from tiltfit import TiltClassifier
-    from tiltfit.data.readers import Dataset
+    from tiltfit import TiltClassifier, TiltTagger
+    from tiltfit.data.readers import Dataset, SequenceDataset
 
 
 def predict(
@@ -36,60 +43,90 @@ def predict(
     data: DataArgument,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="JSONL file to write, or .csv; each may end in .gz. Else: stdout."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write: .jsonl, for documents also .csv, for sequences also .conll; each may end in .gz. "
+            "Else stdout: JSONL, or columns for columns.",
+            show_default=False,
+        ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
     project: Annotated[
-        bool, typer.Option("--project", help="Tilt the predictions until these documents meet the constraints, too.")
+        bool, typer.Option("--project", help="Tilt the predictions until these data meet the constraints, too.")
     ] = False,
     format: FormatOption = "auto",
-    text: TextOption = "text",
     column: ColumnOption = None,
     delimiter: DelimiterOption = None,
+    text: TextOption = "text",
+    tokens: TokensOption = "tokens",
+    token_column: TokenColumnOption = 0,
+    blank: BlankOption = "error",
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Predict the labels of DATA with MODEL."""
+    """Predict the labels of DATA with MODEL: one a document, or one a token if the model is a tagger."""
     with session(ctx, as_json=as_json, quiet=quiet) as terminal:
         if output is not None:
             check_output(output, [model, *data])
         from tiltfit import load
 
-        classifier = load(model)
-        rows = read_data(
-            data,
-            format=format,
-            text=text,
-            label=None,
-            columns=column or columns_of(classifier, text),
-            delimiter=delimiter,
-        )
-        predictions = _predict(classifier, rows, proba=proba, project=project)
-        _deliver(terminal, predictions, output)
+        options, loaded = DataOptions.of(ctx), load(model)
+        if task_of(ctx, model, loaded, data) == "tag":
+            columns = columns_named(loaded._constraints) if project else []
+            sequences = options.sequences(data, labels=False, columns=columns)
+            layout = choose_layout(output, sequences.formats, proba=proba)
+            tagged = _tag(loaded, sequences, proba=proba, project=project)
+            _deliver(terminal, tagged, all_labels(tagged.tags), output, lambda path: write_tagged(tagged, path, layout))
+        else:
+            rows = options.documents(data, labels=False, columns=columns_of(loaded, text))
+            found = _classify(loaded, rows, proba=proba, project=project)
+            _deliver(terminal, found, found.labels, output, lambda path: write_predictions(found, path))
 
 
-def _predict(classifier: TiltClassifier, rows: Dataset, *, proba: bool, project: bool) -> Predictions:
+def _classify(classifier: TiltClassifier, rows: Dataset, *, proba: bool, project: bool) -> Predictions:
     shares = classifier.project(rows.X) if project else classifier.predict_proba(rows.X)
     labels = classifier.classes_[shares.argmax(axis=1)]
     return Predictions(rows.ids, list(classifier.classes_), list(labels), shares if proba else None)
 
 
-def _deliver(terminal: Terminal, predictions: Predictions, output: Path | None) -> None:
+def _tag(tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, project: bool) -> TaggedPredictions:
+    """The most probable sequences of tags, which need not be the most probable tags of the tokens."""
+    shares = None
+    with located(rows):
+        tags: Sequence[Sequence[Any]] = tagger.project(rows.X, decode=True) if project else tagger.predict(rows.X)
+        if proba:
+            shares = tagger.project(rows.X) if project else tagger.predict_marginals(rows.X)
+    return TaggedPredictions(rows.ids, rows.tokens, tagger.classes_.tolist(), tags, shares)
+
+
+def _deliver(
+    terminal: Terminal,
+    predictions: Predictions | TaggedPredictions,
+    labels: Iterable[Any],
+    output: Path | None,
+    write: Callable[[Path | None], None],
+) -> None:
     """Predictions go to the file or to stdout; with a file, stdout gets a summary."""
     if output is None and terminal.as_json:
         terminal.document({"classes": list(predictions.classes), "predictions": list(predictions.rows())})
         return
-    write_predictions(predictions, output)
+    write(output)
     if output is None:
         return
-    predicted = Counter(class_name(label) for label in predictions.labels)
+    tagged = isinstance(predictions, TaggedPredictions)
+    predicted = Counter(class_name(label) for label in labels)
+    total = sum(predicted.values())
     names = [class_name(c) for c in predictions.classes]
     terminal.document(
         {
             "output": str(output),
             "rows": len(predictions.ids),
+            **({"tokens": total} if tagged else {}),
             "classes": list(predictions.classes),
-            "proportions": {name: predicted[name] / len(predictions.ids) for name in names},
+            "proportions": {name: predicted[name] / total for name in names},
         }
     )
-    terminal.show(proportions(names, predicted), "", f"Wrote {count(len(predictions.ids), 'row')} to {output}.")
+    wrote = count(len(predictions.ids), "sequence" if tagged else "row")
+    shown = proportions(names, predicted, "tokens" if tagged else "documents")
+    terminal.show(shown, "", f"Wrote {wrote} to {output}.")

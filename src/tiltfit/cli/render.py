@@ -60,11 +60,11 @@ def table(*headings: str) -> Table:
     return empty
 
 
-def proportions(names: Sequence[str], predicted: Mapping[str, int]) -> Table:
-    """How many documents each class was given, with bars."""
+def proportions(names: Sequence[str], predicted: Mapping[str, int], unit: str = "documents") -> Table:
+    """How many documents (or tokens) each class was given, with bars."""
     total = max(1, sum(predicted.values()))
     largest = max([1, *predicted.values()])
-    shown = table("class", "documents", "share", "")
+    shown = table("class", unit, "share", "")
     shown.columns[3].justify = "left"
     for name in names:
         n = predicted.get(name, 0)

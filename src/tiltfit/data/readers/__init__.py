@@ -12,8 +12,20 @@ CoNLL columns and JSONL (``read_sequences``), plain or compressed.
 
 from __future__ import annotations
 
+from tiltfit.data.readers.contents import Contents, guess_contents
 from tiltfit.data.readers.dataset import Dataset
 from tiltfit.data.readers.reader import FORMATS, read
 from tiltfit.data.readers.sequences import SEQUENCE_FORMATS, SequenceDataset, read_sequences
+from tiltfit.data.readers.words import read_words
 
-__all__ = ["FORMATS", "SEQUENCE_FORMATS", "Dataset", "SequenceDataset", "read", "read_sequences"]
+__all__ = [
+    "FORMATS",
+    "SEQUENCE_FORMATS",
+    "Contents",
+    "Dataset",
+    "SequenceDataset",
+    "guess_contents",
+    "read",
+    "read_sequences",
+    "read_words",
+]

@@ -78,7 +78,7 @@ def read_conll(place: str, raw: io.BufferedReader, columns: Columns) -> TaggedPa
             tokens.append(pair[0])
             tags.append(pair[1])
     has_tags = layout is not None and layout.label is not None
-    return TaggedPart(place, found, frozenset(), has_tags)
+    return TaggedPart(place, found, frozenset(), has_tags, "conll")
 
 
 def _endings(source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -106,7 +106,10 @@ class _Layout:
         self.label = None if label is None or (width == 1 and label == -1) else self._resolve("label", label)
         if self.label == self.token:
             raise problem(
-                place, line, f"column {self.token} cannot hold both tokens and labels. Say token= and label=."
+                place,
+                line,
+                f"column {self.token} cannot hold both tokens and labels. Say token= and label= "
+                "(on the command line: --token-column, --label-column).",
             )
         self._marks = columns.unlabelled | {""}
 
@@ -123,7 +126,7 @@ class _Layout:
             self._first,
             f"there is no column {number} for the {role}: the line has {self._width} "
             f"({'separated by ' + repr(self._delimiter) if self._delimiter else 'separated by spaces'}). "
-            f"Say {role}= (0 is the first column, -1 the last).",
+            f"Say {role}= (on the command line --{role}-column; 0 is the first column, -1 the last).",
         )
 
     def split(self, number: int, line: str) -> tuple[str, str | None] | None:

@@ -94,4 +94,7 @@ def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) 
         return "jsonl"
     if delimiter is not None:
         return "csv"
-    raise DataFileError(f"{place}: cannot tell its format. Say format= (jsonl, csv or tsv), or name it .jsonl or .csv.")
+    raise DataFileError(
+        f"{place}: cannot tell its format. Say format= (jsonl, csv or tsv), or name it .jsonl or .csv; sequences in "
+        "columns are for read_sequences (on the command line: --task tag)."
+    )

@@ -29,7 +29,7 @@ def read_sequence_jsonl(place: str, raw: io.BufferedReader, fields: Fields) -> T
         values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)
         identifier = check_identifier(place, number, item.get(fields.identifier))
         found.append(Tagged(Record(place, number, identifier, "", None, values), tokens, tags))
-    return TaggedPart(place, found, frozenset(seen), fields.label in seen)
+    return TaggedPart(place, found, frozenset(seen), fields.label in seen, "jsonl")
 
 
 def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary: Vocabulary) -> list[str]:

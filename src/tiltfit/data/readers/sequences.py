@@ -31,7 +31,7 @@ class SequenceDataset:
     ``X`` is a list of token lists or, when columns were asked for, a mapping of ``tokens`` and the columns, one value a
     sequence. ``y`` has a list of tags for each sequence, with None where a token is unlabelled, or None if the whole
     sequence is; it is None if no source has tags. ``origins`` says where each sequence starts; ``sources`` are the
-    files.
+    files, ``formats`` theirs.
     """
 
     X: list[list[str]] | dict[str, Any]
@@ -39,6 +39,7 @@ class SequenceDataset:
     ids: list[str]
     origins: list[str]
     sources: tuple[str, ...]
+    formats: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -141,6 +142,7 @@ def _assemble(parts: Sequence[TaggedPart], fields: Fields) -> SequenceDataset:
         ids=identifiers([Part(part.place, [s.record for s in part.sequences], part.fields) for part in parts]),
         origins=[record.origin for record in records],
         sources=places,
+        formats=tuple(part.format for part in parts),
     )
 
 

@@ -22,12 +22,13 @@ class Tagged:
 
 @dataclass(frozen=True)
 class TaggedPart:
-    """What one source gave: its sequences, the fields it has, and whether it has tags at all."""
+    """What one source gave: its sequences, the fields it has, whether it has tags at all, and its format."""
 
     place: str
     sequences: list[Tagged]
     fields: frozenset[str]
     has_tags: bool
+    format: str
 
 
 class Vocabulary:

@@ -1,0 +1,166 @@
+"""The work of ``tiltfit train``: read, fit, save, and say what came out."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiltfit.cli.options import DataOptions
+from tiltfit.cli.output import class_name
+from tiltfit.cli.progress import progress_bar
+from tiltfit.cli.render import count, proportions, size
+from tiltfit.cli.sequences import all_labels, located, n_tokens
+from tiltfit.cli.tasks import Task
+from tiltfit.cli.terminal import Terminal
+from tiltfit.errors import DataError
+
+if TYPE_CHECKING:
+    from tiltfit import ConstraintSet, TiltClassifier, TiltTagger
+    from tiltfit.data.readers import Dataset, SequenceDataset
+
+_WIDE = 100  # characters that the table of constraints needs
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be trained from what. ``parameters``: of the estimator, where the user gave any."""
+
+    task: Task
+    sources: Sequence[str]
+    data: DataOptions
+    constraints: ConstraintSet | None
+    classes: str | None
+    ignore_labels: bool
+    parameters: dict[str, Any] = field(default_factory=dict)
+    output: Path = Path()
+
+    @property
+    def is_tagging(self) -> bool:
+        return self.task == "tag"
+
+
+def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
+    """Train and save. ``columns``: what constraints on sequences look at."""
+    labels = not job.ignore_labels
+    rows: Dataset | SequenceDataset
+    if job.is_tagging:
+        rows = job.data.sequences(job.sources, labels=labels, columns=columns)
+    else:
+        rows = job.data.documents(job.sources, labels=labels)
+    _check_knowledge(job, rows)
+    start = time.perf_counter()
+    with progress_bar(terminal) as update:
+        estimator = _estimator(job)(
+            job.constraints or (), classes=_classes(job, rows), callback=update, **job.parameters
+        )
+        with located(rows) if job.is_tagging else nullcontext():  # type: ignore[arg-type]
+            estimator.fit(rows.X, rows.y)
+    seconds = time.perf_counter() - start
+    estimator.set_params(callback=None)  # belongs to this terminal, not to the model
+    estimator.save(job.output)
+    _show(terminal, job, estimator, rows, seconds)
+
+
+def _estimator(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
+    from tiltfit import TiltClassifier, TiltTagger
+
+    return TiltTagger if job.is_tagging else TiltClassifier
+
+
+def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
+    if job.constraints or rows.labelled.any():
+        return
+    why = "the labels are ignored" if job.ignore_labels else f"no {'token' if job.is_tagging else 'row'} has a label"
+    where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
+    raise DataError(
+        f"There is nothing to learn from: {why} and there are no constraints. "
+        f"Give --constraints FILE, or data with labels ({where})."
+    )
+
+
+def _labels(job: Job, values: Any) -> Iterable[Any]:
+    """What is a label in y or in predictions: those of documents, or those of tokens."""
+    if values is None:
+        return ()
+    return all_labels(values) if job.is_tagging else (value for value in values if value is not None)
+
+
+def _classes(job: Job, rows: Dataset | SequenceDataset) -> list[Any] | None:
+    """``--classes a,b`` as labels of the kind that the data have: in JSON, 1 and "1" are two labels."""
+    if job.classes is None:
+        return None
+    classes = [name.strip() for name in job.classes.split(",")]
+    if not all(classes) or len(set(classes)) < len(classes):
+        raise DataError(f"--classes {job.classes!r} must be different names with commas between them, such as a,b.")
+    known = {class_name(label): label for label in _labels(job, rows.y)}
+    if known and not any(isinstance(label, str) for label in known.values()):
+        return [known.get(name, _as_number(name)) for name in classes]
+    return list(classes)
+
+
+def _as_number(name: str) -> Any:
+    try:
+        return int(name)
+    except ValueError:
+        return name
+
+
+def _counts(job: Job, rows: Dataset | SequenceDataset) -> dict[str, int]:
+    """What was read, in numbers."""
+    counts = {"rows": len(rows), "labelled": int(rows.labelled.sum())}
+    if job.is_tagging:
+        counts |= {"tokens": n_tokens(rows), "labelled_tokens": sum(1 for _ in _labels(job, rows.y))}  # type: ignore[arg-type]
+    return counts
+
+
+def _told(counts: dict[str, int]) -> str:
+    """What was read, in words."""
+    labelled = f"{counts['labelled']:,}" if counts["labelled"] else "none"
+    if "tokens" not in counts:
+        return f"{count(counts['rows'], 'document')}, {labelled} labelled"
+    tokens = f" ({count(counts['labelled_tokens'], 'token')})" if counts["labelled"] else ""
+    return f"{count(counts['rows'], 'sequence')} of {count(counts['tokens'], 'token')}, {labelled} labelled{tokens}"
+
+
+def _show(
+    terminal: Terminal,
+    job: Job,
+    estimator: TiltClassifier | TiltTagger,
+    rows: Dataset | SequenceDataset,
+    seconds: float,
+) -> None:
+    report = estimator.constraint_report_
+    names = [class_name(c) for c in estimator.classes_]
+    predicted = Counter(class_name(label) for label in _labels(job, estimator.predict(rows.X)))
+    total = sum(predicted.values())
+    terminal.document(
+        {
+            "task": job.task,
+            "model": str(job.output),
+            **_counts(job, rows),
+            "classes": names,
+            "proportions": {name: predicted[name] / total for name in names},
+            "rounds": estimator.n_iter_,
+            "converged": estimator.converged_,
+            "objective": estimator.objective_,
+            "seconds": round(seconds, 3),
+            "constraints": report.to_dicts() if report is not None else [],
+        }
+    )
+    terminal.show(
+        f"Read {_told(_counts(job, rows))}.",
+        f"{'Converged' if estimator.converged_ else 'Stopped'} after {count(estimator.n_iter_, 'round')} in "
+        f"{seconds:.1f} s, objective {estimator.objective_:,.4g}.",
+        "",
+        proportions(names, predicted, "tokens" if job.is_tagging else "documents"),
+    )
+    if report is not None and len(report):
+        # In a narrow terminal the table would be mostly line breaks.
+        wide = terminal.out.width >= _WIDE
+        terminal.show("", *([report.to_table()] if wide else str(report).splitlines()))
+    terminal.show("", f"Saved {job.output} ({size(job.output)}).")
