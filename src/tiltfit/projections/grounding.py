@@ -32,6 +32,7 @@ from tiltfit.projections.instances import InstanceRows
 from tiltfit.projections.kinds import refine
 from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows
 from tiltfit.projections.rules import Ban, Room
+from tiltfit.projections.sequences import SequenceRows, sequence_rows
 
 __all__ = ["Grounded", "Strength", "ground", "refuse_for_documents"]
 
@@ -134,7 +135,7 @@ def ground(
         if not ban.take(number, constraint, found):
             blocks.append(make_rows(number, constraint, found, scene, strength))
     # Shared rows first, then those of single instances: the order in which a projection lists them.
-    blocks.sort(key=lambda block: block.is_local)
+    blocks.sort(key=lambda block: block.is_apart)
     touched = _touched(blocks, ban, scene)
     if not len(touched):
         return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun)
@@ -177,9 +178,8 @@ def _refuse_certain(constraint: Constraint, found: list[Feature]) -> None:
 def _touched(blocks: list[Rows], ban: Ban, scene: Scene) -> IntArray:
     """The instances with something to decide that some row or rule speaks of."""
     at = ban.touched
-    for block in blocks:
-        for parts in (block.node, block.edge):
-            at[np.unique(parts.fires.nonzero()[0])] = True
+    for piece in (p for block in blocks for feature in block.features for p in feature.pieces):
+        at |= piece.at
     hit = np.zeros(len(scene.structure), dtype=np.bool_)
     hit[scene.instance[at]] = True
     return np.flatnonzero(hit & scene.unlabelled)
@@ -199,33 +199,29 @@ def _assemble(
         if rules is not None or edge_rules is not None:
             zero = np.zeros((len(positions), len(scene.classes)))
             rules = Potentials(zero if rules is None else rules.node, edge_rules)
-    everything = ConstraintFeatures(n_rows, _at(node, positions), edge_here)
-    offset = _known_sums(node, edge, n_rows, scene)
-    # On chains rows of single sequences are rows like all others; their number does not matter to L-BFGS-B.
-    apart = isinstance(structure, Independent)
-    shared = [b for b in blocks if not (apart and b.is_local)]
-    local = [b for b in blocks if apart and b.is_local]
+    shared, apart = ([b for b in blocks if b.is_apart == wanted] for wanted in (False, True))
     n_shared = sum(map(len, shared))
+    features_here = _first_rows(ConstraintFeatures(n_rows, _at(node, positions), edge_here), n_shared)
+    offset = _known_sums(node, edge, n_rows, scene)
     support = _join([b.support for b in blocks], np.float64)
     tilt = Tilt(
         structure=structure,
-        features=everything if not local else _first_rows(everything, n_shared),
+        features=features_here,
         penalty=_stack_penalties(shared),
         weight=scene.weight[touched],
         support=support[:n_shared],
         offset=offset[:n_shared],
         workers=workers,
-        instances=_instance_rows(local, touched, scene.weight) if local else None,
+        instances=_local_rows(apart, structure, touched, scene) if apart else None,
         parent=parent,
         rules=rules,
     )
     ban.check(tilt, touched)
-    room = Room(tilt, touched, everything, offset, scene.noun)
-    first = 0
-    for block in blocks:
+    room = Room(scene, ban, touched, workers)
+    ends = np.cumsum([0, *map(len, blocks)])
+    for k, block in enumerate(blocks):
         if tilt.rules is not None or block.constraint.on == "all" or isinstance(structure, Chains):
-            room.check(block, first)
-        first += len(block)
+            room.check(block, offset[ends[k] : ends[k + 1]])
     return {
         "constraints": constraints,
         "tilt": tilt,
@@ -290,6 +286,8 @@ def _at(parts: Parts, positions: IntArray) -> Parts:
 
 
 def _first_rows(found: ConstraintFeatures, n: int) -> ConstraintFeatures:
+    if found.n_rows == n:
+        return found
     keep = np.flatnonzero(found.node.row < n)
     node = Parts(sparse.csr_array(found.node.fires[:, keep]), found.node.table[keep], found.node.row[keep])
     return ConstraintFeatures(n, node, found.edge)
@@ -309,8 +307,13 @@ def _known_sums(node: Parts, edge: Parts, n_rows: int, scene: Scene) -> FloatArr
     return sums
 
 
-def _instance_rows(blocks: list[Rows], touched: IntArray, weight: FloatArray) -> InstanceRows:
-    """Rows of single positions: each has one part, which fires at one position."""
+def _local_rows(
+    blocks: list[Rows], structure: Independent | Chains, touched: IntArray, scene: Scene
+) -> InstanceRows | SequenceRows:
+    """Rows of single instances, apart from the shared ones."""
+    if isinstance(structure, Chains):
+        return sequence_rows(blocks, structure, touched, scene)
+    # Rows of single positions: each has one part, which fires at one position.
     position = np.concatenate([_only_place(b.node) for b in blocks])
     events, event = np.unique(np.concatenate([b.node.table for b in blocks]), axis=0, return_inverse=True)
     return InstanceRows(
@@ -320,7 +323,7 @@ def _instance_rows(blocks: list[Rows], touched: IntArray, weight: FloatArray) ->
         events=np.ascontiguousarray(events),
         block=np.concatenate([np.where(b.component >= 0, b.number, -1) for b in blocks]).astype(np.intp),
         penalty=_stack_penalties(blocks),
-        support=weight[position],
+        support=scene.weight[position],
     )
 
 

@@ -14,6 +14,7 @@ variance is at most ¼) plus c²U*″ from the penalty, so that one L-BFGS-B run
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,10 +26,24 @@ from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
-from tiltfit.projections.instances import InstanceRows
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+
+
+class LocalRows(Protocol):
+    """Rows that speak of one instance each, whose prices are found inside (``instances``, ``sequences``)."""
+
+    @property
+    def penalty(self) -> Penalty: ...
+    @property
+    def support(self) -> FloatArray: ...
+    def __len__(self) -> int: ...
+    def solve(
+        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers
+    ) -> tuple[Marginals, FloatArray, FloatArray, bool]: ...
+    def eta(self, prices: FloatArray) -> FloatArray: ...
+    def shares(self, potentials: Potentials, workers: Workers) -> FloatArray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +83,7 @@ class Tilt:
     support: FloatArray
     offset: FloatArray
     workers: Workers
-    instances: InstanceRows | None = None
+    instances: LocalRows | None = None
     parent: IntArray | None = None
     rules: Potentials | None = None
 
@@ -89,10 +104,15 @@ class Tilt:
         sums = self.features.weighted(marginals, self.structure.spread(self.weight))
         return (sums + self.offset) / self.support
 
-    def expectation(self, marginals: Marginals) -> FloatArray:
-        """m(q) of all rows."""
-        shared = self.shared_expectation(marginals)
-        return shared if self.instances is None else np.concatenate([shared, self.instances.shares(marginals.node)])
+    def of_model(self, potentials: Potentials) -> tuple[Marginals, FloatArray]:
+        """p on these instances, its edges by the kinds here, and m(p) of all rows."""
+        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
+        here = Potentials(potentials.node, edge)
+        p = self.structure.infer(here, self.workers, weight=self.weight)
+        shared = self.shared_expectation(p)
+        if self.instances is None:
+            return p, shared
+        return p, np.concatenate([shared, self.instances.shares(here, self.workers)])
 
     def violation(self, m: FloatArray) -> FloatArray:
         """How far m is from where U is least, for all rows."""
@@ -107,11 +127,6 @@ class Tilt:
     def infer(self, potentials: Potentials) -> Marginals:
         """log Z and marginals of these instances, edges summed with their weights."""
         return self.structure.infer(potentials, self.workers, weight=self.weight, overwrite=True)
-
-    def of_model(self, potentials: Potentials) -> Marginals:
-        """p on these instances, its edges by the kinds here."""
-        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
-        return self.infer(Potentials(potentials.node.copy(), edge))
 
     def for_model(self, edge: FloatArray, n_kinds: int) -> FloatArray:
         """Sums over edges by the kinds here, as sums by the model's kinds."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
+from tiltfit.inference.independent import infer
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.penalties.penalty import Penalty
 
@@ -65,8 +66,9 @@ class InstanceRows:
         """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""
         return np.clip(-self.support * prices, *self.penalty.dual_bounds())
 
-    def shares(self, node: FloatArray) -> FloatArray:
-        """The share of every row's event under a distribution over labels at every position."""
+    def shares(self, potentials: Potentials, workers: Workers) -> FloatArray:
+        """The share of every row's event without any price."""
+        node = infer(potentials, workers).node
         return np.asarray(np.einsum("ry,ry->r", node[self.position], self.events[self.event]))
 
     @cached_property

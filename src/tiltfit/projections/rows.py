@@ -119,11 +119,12 @@ class Rows:
 
     ``node`` and ``edge``: parts over all positions (an edge stands at the position it leads to); ``among_…``: those of
     the event that a share is of, by the same rows. ``group_of``: the group of every instance, −1 for none.
+    Rows of single sequences have no parts: their features say it all.
     """
 
     number: int
     constraint: Constraint
-    n_features: int
+    features: list[Feature]
     group_of: IntArray
     node: Parts
     edge: Parts
@@ -143,10 +144,20 @@ class Rows:
         """Whether each row speaks of one instance."""
         return is_local(self.constraint)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether its prices are found instance by instance, inside the projection."""
+        return is_apart(self.constraint)
+
 
 def is_local(constraint: Constraint) -> bool:
     """Whether the constraint is stated for each instance."""
     return constraint.per in ("instance", "sequence")
+
+
+def is_apart(constraint: Constraint) -> bool:
+    """Whether prices are found instance by instance; a share of another event is left to the solver of shared rows."""
+    return is_local(constraint) and constraint.of is None
 
 
 def features(constraint: Constraint, scene: Scene) -> list[Feature]:
@@ -214,15 +225,16 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n = len(names)
     support = np.concatenate([_support(constraint, feature, group, n, scene) for feature in found])
+    listed = [] if is_apart(constraint) and isinstance(scene.structure, Chains) else found
     return Rows(
         number=number,
         constraint=constraint,
-        n_features=len(found),
+        features=found,
         group_of=group,
-        node=_parts([f.pieces for f in found], False, group, n, scene),
-        edge=_parts([f.pieces for f in found], True, group, n, scene),
-        among_node=_parts([f.among or [] for f in found], False, group, n, scene),
-        among_edge=_parts([f.among or [] for f in found], True, group, n, scene),
+        node=_parts([f.pieces for f in listed], False, group, n, scene),
+        edge=_parts([f.pieces for f in listed], True, group, n, scene),
+        among_node=_parts([f.among or [] for f in listed], False, group, n, scene),
+        among_edge=_parts([f.among or [] for f in listed], True, group, n, scene),
         share=np.repeat([f.share for f in found], n),
         component=np.repeat([f.component for f in found], n).astype(np.intp),
         group=tuple(names) * len(found),

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from tiltfit.errors import ConflictError
-from tiltfit.features.constraints import ConstraintFeatures
+from tiltfit.execution.workers import Workers
+from tiltfit.features.constraints import Parts
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Potentials
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import DistributedAs
 from tiltfit.projections.information import Tilt
+from tiltfit.projections.kinds import refine
 from tiltfit.projections.occurrences import Piece
 from tiltfit.projections.rows import Feature, Rows, Scene
 
@@ -107,24 +112,21 @@ class Ban:
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """What known labels and rules leave of the expectations of rows: their extremes over all labellings.
+    """What known labels and rules leave of the expectations of rows: their extremes over all labellings of the
+    instances that are ``touched``."""
 
-    ``features``: all rows, on the instances of ``tilt``, which are ``touched``; ``offset``: what labelled ones add.
-    """
-
-    tilt: Tilt
+    scene: Scene
+    ban: Ban
     touched: IntArray
-    features: ConstraintFeatures
-    offset: FloatArray
-    noun: str
+    workers: Workers
 
-    def check(self, block: Rows, first: int) -> None:
-        """Refuse a constraint whose penalty would be infinite whatever q; its rows begin at ``first``."""
+    def check(self, block: Rows, offset: FloatArray) -> None:
+        """Refuse a constraint whose penalty would be infinite whatever q. ``offset``: what labelled instances add."""
         constraint = block.constraint
         distribution = isinstance(constraint.relation, DistributedAs)
         if not (distribution or constraint.is_hard):
             return
-        least, most = self._extremes(block, first)
+        least, most = self._extremes(block, offset)
         low, high = block.penalty.domain()
         bad = np.flatnonzero((most < low - _ROUNDING) | (least > high + _ROUNDING))
         if distribution:
@@ -132,30 +134,49 @@ class Room:
             bad = np.flatnonzero((shares > 0) & (most == 0))
         if len(bad):
             r = bad[0]
-            group = block.group[r]
-            where = f" in {self.noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
+            group, noun = block.group[r], self.scene.noun
+            where = f" in {noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
             raise ConflictError(
                 f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its "
                 f"{_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
             )
 
-    def _extremes(self, block: Rows, first: int) -> tuple[FloatArray, FloatArray]:
+    def _extremes(self, block: Rows, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest m of every row. Rows of one feature lie on different instances, so that one
         search for the best labelling a feature and direction is enough."""
-        structure, bounds = self.tilt.structure, np.empty((2, len(block)))
-        group = block.group_of[self.touched]
+        bounds = np.empty((2, len(block)))
+        group, weight = block.group_of[self.touched], self.scene.weight[self.touched]
         inside = group >= 0
-        for rows in np.split(np.arange(len(block)), block.n_features):
-            chosen = np.zeros(self.features.n_rows)
-            chosen[first + rows] = 1.0
-            for k, sign in enumerate((-1.0, 1.0)):
-                potentials = self.features.score(sign * chosen)
-                if self.tilt.rules is not None:
-                    potentials = potentials + self.tilt.rules
-                best = sign * structure.best(potentials, self.tilt.workers)[1] * self.tilt.weight
-                sums = np.bincount(group[inside], best[inside], minlength=len(rows))
-                bounds[k, rows] = (sums + self.offset[first + rows]) / block.support[rows]
+        for feature, rows in zip(block.features, np.split(np.arange(len(block)), len(block.features)), strict=True):
+            for k, best in enumerate(self._best(feature)):
+                sums = np.bincount(group[inside], (best * weight)[inside], minlength=len(rows))
+                bounds[k, rows] = (sums + offset[rows]) / block.support[rows]
         return bounds[0], bounds[1]
+
+    def _best(self, feature: Feature) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest value of a feature on every touched instance."""
+        positions, n_labels = self.scene.structure.positions(self.touched), len(self.scene.classes)
+        structure = self.scene.structure.take(self.touched)
+        node = np.zeros((len(positions), n_labels))
+        for piece in (p for p in feature.pieces if not p.on_edges):
+            node[piece.at[positions]] += piece.table
+        forbidden = 0.0 if self.ban.node is None else np.where(self.ban.node[positions], -np.inf, 0.0)
+        edge, edge_rules = None, None
+        if isinstance(structure, Chains):
+            on_edges = [p for p in feature.pieces if p.on_edges]
+            masks = np.stack([np.zeros(len(positions)), *(p.at[positions] for p in on_edges)], axis=1)
+            tables = np.stack([np.zeros(n_labels**2), *(p.table.ravel() for p in on_edges)])
+            parts = Parts(sparse.csr_array(masks), tables, np.zeros(len(tables), dtype=np.intp))
+            plain = Chains(structure.offsets, np.zeros(len(positions), dtype=np.int32), 1)
+            structure, _, parts, edge_rules = refine(plain, parts, self.ban.edges, positions)
+            edge = parts.score(np.ones(1)).reshape(-1, n_labels, n_labels)
+        found = []
+        for sign in (-1.0, 1.0):
+            potentials = Potentials(sign * node + forbidden, None if edge is None else sign * edge)
+            if edge_rules is not None:
+                potentials = potentials + Potentials(np.zeros_like(node), edge_rules)
+            found.append(sign * structure.best(potentials, self.workers)[1])
+        return found[0], found[1]
 
 
 def _between(constraint: Constraint, least: float, most: float) -> str:

@@ -180,12 +180,12 @@ class ConstraintReport:
 
 def report_constraints(
     grounded: Grounded,
-    model: Marginals | None,
+    model: tuple[Marginals, npt.NDArray[np.float64]] | None,
     projection: Projection | None,
     classes: Sequence[object],
     unit: str,
 ) -> ConstraintReport:
-    """``model``: p on the touched instances of ``grounded`` (``Tilt.of_model``)."""
+    """``model``: p on the touched instances of ``grounded``, and its expectations (``Tilt.of_model``)."""
     rows = _Rows(grounded, model, projection)
     entries: list[Entry] = []
     for number, constraint in enumerate(grounded.constraints):
@@ -199,11 +199,17 @@ def report_constraints(
 class _Rows:
     """The grounded rows with what they came to, looked up by constraint."""
 
-    def __init__(self, grounded: Grounded, model: Marginals | None, projection: Projection | None) -> None:
+    def __init__(
+        self,
+        grounded: Grounded,
+        model: tuple[Marginals, npt.NDArray[np.float64]] | None,
+        projection: Projection | None,
+    ) -> None:
         self._grounded = grounded
         self._projection = projection
         if grounded.tilt is not None and model is not None and projection is not None:
-            self._model, _, _ = grounded.told(grounded.tilt.expectation(model), model)
+            marginals, expectation = model
+            self._model, _, _ = grounded.told(expectation, marginals)
             self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
 
     def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:

@@ -1,0 +1,103 @@
+"""Rows that speak of one sequence each: their prices are found sequence by sequence, inside the information projection.
+
+    min_q  Σ_s w_s D(q_s ‖ p_s) + U(m(q)) + Σ_r V_r(m_r(q_{s(r)}))
+
+For fixed shared prices the second sum falls apart into one small problem a sequence (``inference.sequences``). As with
+``instances``, what remains is a concave function of the shared prices alone (envelope theorem).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.execution.workers import Workers
+from tiltfit.inference import sequences
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.penalties.interval import box
+from tiltfit.penalties.penalty import Penalty
+from tiltfit.penalties.stacked import stack
+from tiltfit.projections.rows import Rows, Scene
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceRows:
+    """The rows as inference takes them, their penalty, supports, and the weights of sequences."""
+
+    rows: sequences.SequenceRows
+    penalty: Penalty
+    support: FloatArray
+    weight: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.support)
+
+    def solve(
+        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers
+    ) -> tuple[Marginals, FloatArray, FloatArray, bool]:
+        """q of every sequence, the prices that give it, m of every row, and whether all sequences converged."""
+        found = self.rows.solve(potentials, start, cap, workers, weight=self.weight, overwrite=True)
+        return found.marginals, found.prices, found.means, bool(found.solved.all())
+
+    def eta(self, prices: FloatArray) -> FloatArray:
+        """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""
+        return np.clip(-self.support * prices, *self.penalty.dual_bounds())
+
+    def shares(self, potentials: Potentials, workers: Workers) -> FloatArray:
+        """m of every row without any price: what the solver finds for penalties that allow everything."""
+        kind, parameters = box(np.full(len(self), -np.inf), np.full(len(self), np.inf)).instance_form()
+        free = replace(self.rows, kind=kind, parameters=parameters)
+        return free.solve(potentials, np.zeros(len(self)), 0.0, workers, weight=self.weight).means
+
+
+def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, scene: Scene) -> SequenceRows:
+    """The rows of ``blocks`` on ``structure``, which holds the instances ``touched``."""
+    positions = scene.structure.positions(touched)
+    place_here = np.full(scene.inputs.n, -1, dtype=np.intp)
+    place_here[positions] = np.arange(len(positions))
+    n_labels = len(scene.classes)
+    node, edge = ([np.empty((0, 3), dtype=np.intp)] for _ in range(2))  # place, row, table
+    tables: tuple[list[FloatArray], list[FloatArray]] = ([], [])
+    sequence, first = [], 0
+    for block in blocks:
+        n = len(block) // len(block.features)
+        instances = np.flatnonzero(block.group_of >= 0)
+        by_group = np.empty(n, dtype=np.intp)
+        by_group[block.group_of[instances]] = np.searchsorted(touched, instances)
+        for feature in block.features:
+            for piece in feature.pieces:
+                at = np.flatnonzero(piece.at)
+                group = block.group_of[scene.instance[at]]
+                at, group = at[group >= 0], group[group >= 0]
+                entries, listed = (edge, tables[1]) if piece.on_edges else (node, tables[0])
+                entries.append(np.column_stack([place_here[at], first + group, np.full(len(at), len(listed))]))
+                listed.append(piece.table)
+            sequence.append(by_group)
+            first += n
+    penalty, support = stack([b.penalty for b in blocks]), np.concatenate([b.support for b in blocks])
+    kind, parameters = penalty.instance_form()
+    of_row = np.concatenate(sequence)
+    weight = scene.weight[touched]
+    rows = sequences.SequenceRows(
+        chains=structure,
+        sequence=of_row,
+        node=_features(node, tables[0], (n_labels,)),
+        edge=_features(edge, tables[1], (n_labels, n_labels)),
+        kind=kind,
+        parameters=np.ascontiguousarray(parameters),
+        scale=weight[of_row] / support,
+        offset=np.zeros(len(support)),
+    )
+    return SequenceRows(rows, penalty, support, weight)
+
+
+def _features(entries: list[IntArray], tables: list[FloatArray], shape: tuple[int, ...]) -> sequences.Features:
+    place, row, table = np.concatenate(entries).T
+    values = np.stack(tables) if tables else np.zeros((1, *shape))
+    return sequences.Features(place, row, table, np.ones(len(place)), values)
