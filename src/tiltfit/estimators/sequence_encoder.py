@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.data.sequences import Sequences
-from tiltfit.errors import DataError
+from tiltfit.errors import ConflictError, DataError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.attributes import AttributeFeatures
@@ -23,6 +23,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.scheme import invalid
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.projections.grounding import Grounded
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -126,6 +127,29 @@ def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Seque
         raise DataError(
             f"{sequences.place(i, 'y')} is labelled {classes[labels[i]]!r}, which may not stand there (BIO or IOBES). "
             "Correct it, or leave out valid_only=True."
+        )
+
+
+def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
+    """A sequence that well-formedness, known labels and rules leave no labelling has no distribution: name it."""
+    if model.base is None or not isinstance(model.structure, Chains):
+        return
+    whole = np.flatnonzero(model.structure.best(model.base, model.workers)[1] == -np.inf)
+    if len(whole):
+        raise DataError(
+            f"Sequence {whole[0]} has no well-formed labelling with these classes (BIO or IOBES). Add the tag that is "
+            "missing to classes=, or leave out valid_only=True."
+        )
+    tilt = grounded.tilt
+    if tilt is None or tilt.rules is None:
+        return
+    here = Potentials(model.base.node[model.structure.positions(grounded.touched)], model.base.edge)
+    ruled = tilt.base(here, np.zeros(len(grounded.touched)))
+    empty = np.flatnonzero(tilt.structure.best(ruled, model.workers)[1] == -np.inf)
+    if len(empty):
+        raise ConflictError(
+            f"No well-formed labelling (BIO or IOBES) is left for sequence {grounded.touched[empty[0]]}: its known "
+            "labels and the constraints that rule labels out contradict it. Correct them, or leave out valid_only=True."
         )
 
 

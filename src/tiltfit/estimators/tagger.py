@@ -17,7 +17,7 @@ from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
 from tiltfit.estimators.options import Options
-from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid
+from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid
 from tiltfit.estimators.starts import matched_tables
 from tiltfit.execution.workers import Workers
 from tiltfit.features.chains import ChainFeatures
@@ -171,6 +171,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         grounded = ground(
             constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers
         )
+        refuse_impossible(model, grounded)
         problem = Problem(
             model=model,
             labels=labels,
@@ -315,7 +316,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
                 f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
                 "predict works; to project, fit again."
             )
-        return ground(
+        grounded = ground(
             self._constraints,
             sequences.inputs(),
             self.classes_.tolist(),
@@ -325,6 +326,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             self._strength,
             model.workers,
         )
+        refuse_impossible(model, grounded)
+        return grounded
 
 
 def _named(constraints: ConstraintSet) -> list[object]:
