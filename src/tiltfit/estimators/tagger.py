@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import numbers
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
@@ -221,17 +222,18 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
 
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[Labels, float]]]:
         """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
-        if not isinstance(k, int) or k < 1:
+        if not isinstance(k, numbers.Integral) or isinstance(k, bool) or k < 1:
             raise DataError(f"k={k!r} must be a whole number of at least 1.")
         sequences, model, potentials = self._potentials(X)
         log_z = self._infer(model, potentials).log_z
         assert isinstance(model.structure, Chains)
-        labels, scores = model.structure.k_best(potentials, k, model.workers)
+        labels, scores = model.structure.k_best(potentials, int(k), model.workers)
         ranked = [self._named(row, sequences) for row in labels]
-        full = iter(np.exp(scores - log_z[:, None]))
-        shares = [next(full) if length else np.ones(1) for length in sequences.lengths]
+        # The share of a long sequence may underflow to 0; −inf says that there is no such sequence.
+        full = iter(scores - log_z[:, None])
+        log_shares = [next(full) if length else np.zeros(1) for length in sequences.lengths]
         return [
-            [(ranked[j][s], float(share)) for j, share in enumerate(shares[s]) if share > 0]
+            [(ranked[j][s], float(np.exp(share))) for j, share in enumerate(log_shares[s]) if share > -np.inf]
             for s in range(sequences.n_sequences)
         ]
 
