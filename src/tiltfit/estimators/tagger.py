@@ -161,6 +161,11 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         constraints = constraints.with_classes(classes.tolist())
         if self.valid_only:
             refuse_invalid(classes.tolist(), labels, sequences)
+        if self.weights == "observed" and not np.any(labels >= 0):
+            raise DataError(
+                "weights='observed' keeps the pairs of attribute and label that labelled tokens show, but no token has "
+                "a label. Use weights='all'."
+            )
         weight = _sequence_weights(sample_weight, sequences.n_sequences)
         encoder, matrix = SequenceEncoder.fit(sequences, self.features, self.transitions, boundaries=self.boundaries)
         workers = options.workers()
@@ -339,7 +344,10 @@ def _named(constraints: ConstraintSet) -> list[object]:
 def _sequence_weights(sample_weight: Any, n: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight={sample_weight!r:.80} must be a list of numbers, one a sequence.") from error
     if weight.shape != (n,):
         raise DataError(f"sample_weight has the shape {weight.shape}, but there are {n} sequences.")
     if not np.all(np.isfinite(weight) & (weight >= 0)):
