@@ -32,17 +32,41 @@ class Parts:
     row: IntArray
 
     def score(self, prices: FloatArray) -> FloatArray:
-        """O(firings·labels)."""
-        return np.asarray(self.fires @ (prices[self.row][:, None] * self.table))
+        """O(firings·labels), and a zero elsewhere."""
+        scores = np.zeros((self.fires.shape[0], self.table.shape[1]))
+        scores[self._places] = self._scores(prices)
+        return scores
 
-    def expect(self, values: FloatArray, n_rows: int) -> FloatArray:
-        """O(firings·labels)."""
-        sums = np.einsum("py,py->p", self._transposed @ values, self.table)
+    def add_scores(self, prices: FloatArray, out: FloatArray) -> None:
+        """``out`` += score(prices). O(firings·labels)."""
+        out[self._places] += self._scores(prices)
+
+    def expect(self, values: FloatArray, n_rows: int, weight: FloatArray | None = None) -> FloatArray:
+        """``weight``: of places; 1 if absent. O(firings·labels)."""
+        seen = values[self._places]
+        if weight is not None:
+            seen = seen * weight[self._places, None]
+        sums = np.einsum("py,py->p", self._transposed @ seen, self.table)
         return np.asarray(np.bincount(self.row, weights=sums, minlength=n_rows), dtype=np.float64)
+
+    def _scores(self, prices: FloatArray) -> FloatArray:
+        """The scores of the places where something fires."""
+        return np.asarray(self._firing @ (prices[self.row][:, None] * self.table))
+
+    @cached_property
+    def _places(self) -> IntArray | slice:
+        """Where something fires; everywhere else scores are zero and nothing is looked at."""
+        found = np.flatnonzero(np.diff(self.fires.indptr))
+        return slice(None) if len(found) == self.fires.shape[0] else found
+
+    @cached_property
+    def _firing(self) -> sparse.csr_array:
+        """The rows of ``fires`` that are not empty."""
+        return sparse.csr_array(self.fires[self._places])
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(self.fires.T.tocsr())
+        return sparse.csr_array(self._firing.T.tocsr())
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +85,17 @@ class ConstraintFeatures:
         n_labels = node.shape[1]
         return Potentials(node, self.edge.score(prices).reshape(-1, n_labels, n_labels))
 
-    def expect(self, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
-        """Σ E[f′] of every row; ``node`` and ``edge`` are weighted sums already."""
-        sums = self.node.expect(node, self.n_rows)
+    def tilted(self, base: Potentials, prices: FloatArray) -> Potentials:
+        """``base`` + score(prices), in arrays of its own. Beside a copy of ``base``, O(firings·labels)."""
+        node = base.node.copy()
+        self.node.add_scores(prices, node)
+        if self.edge is None or base.edge is None:
+            return Potentials(node, base.edge)
+        return Potentials(node, base.edge + self.edge.score(prices).reshape(base.edge.shape))
+
+    def expect(self, node: FloatArray, edge: FloatArray | None = None, weight: FloatArray | None = None) -> FloatArray:
+        """Σ E[f′] of every row; ``weight``: of positions, if ``node`` is not weighted already. ``edge`` always is."""
+        sums = self.node.expect(node, self.n_rows, weight)
         if self.edge is not None:
             assert edge is not None
             sums += self.edge.expect(edge.reshape(len(edge), -1), self.n_rows)
@@ -71,4 +103,4 @@ class ConstraintFeatures:
 
     def weighted(self, marginals: Marginals, weight: FloatArray) -> FloatArray:
         """``expect`` of marginals whose edges are weighted already; ``weight``: one a position."""
-        return self.expect(marginals.node * weight[:, None], marginals.edge)
+        return self.expect(marginals.node, marginals.edge, weight)

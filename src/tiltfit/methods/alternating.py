@@ -16,7 +16,7 @@ import numpy as np
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
-from tiltfit.projections.moment import moment_projection
+from tiltfit.projections.moment import add_ridge, moment_projection
 
 _CUT = 0.1  # how much of its starting gradient an M-projection may leave
 _INNER_ITERATIONS = 200
@@ -73,9 +73,11 @@ def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tup
 
     By ∇O = Σ ω (E_p[f] − E_q[f]) + α∘λ, T follows from the gradient and the moments of p, on all instances.
     """
-    sums, pull = problem.model.moments(weights, problem.omega), problem.alpha * weights
-    target = sums.expectation - now.gradient + pull
-    return target, sums.log_z - float(weights @ target) + 0.5 * float(weights @ pull)
+    sums = problem.model.moments(weights, problem.omega)
+    target = sums.expectation
+    target -= now.gradient
+    ridge = add_ridge(problem.alpha, weights, target)
+    return target, sums.log_z - float(weights @ target) + ridge
 
 
 def _remaining(drop: float, last_drop: float) -> float:

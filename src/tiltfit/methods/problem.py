@@ -18,7 +18,9 @@ import numpy.typing as npt
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.optimize.lbfgs import steepest
 from tiltfit.projections.information import Projection, Tilt, information_projection
+from tiltfit.projections.moment import add_ridge
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -34,7 +36,7 @@ class Evaluation:
 
     @property
     def steepest(self) -> float:
-        return float(np.max(np.abs(self.gradient), initial=0.0))
+        return steepest(self.gradient)
 
     @property
     def gap(self) -> float:
@@ -94,29 +96,36 @@ class Problem:
             return self.active.evaluate(weights, duals, tol)
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
-        p = structure.infer(potentials, model.workers, weight=self.omega)
-        value = self._loss(potentials, p)
-        node, edge = p.node, p.edge  # no longer needed: the residual p − q takes its place
-        omega = structure.spread(self.omega)
-        node *= omega[:, None]
-        known = self._known
-        node[known, self.labels[known]] -= omega[known]
+        value = -self._known_score(potentials)
+        here = None if self.tilt is None else np.array(potentials.node[self._touched_positions])
+        # The potentials are no longer needed: marginals take their place, and then the residual p − q.
+        p = structure.infer(potentials, model.workers, weight=self.omega, overwrite=True)
+        value += float(self.weight[self.labelled] @ p.log_z[self.labelled])
+        node, edge = p.node, p.edge
+        if not self._unweighted:
+            node *= structure.spread(self.omega)[:, None]
+        node.reshape(-1)[self._known_cells] -= self._known_weight
         if edge is not None and self._known_edges is not None:
             edge -= self._known_edges
         projection = None
-        if self.tilt is not None:
-            positions = structure.positions(self.touched)
-            base = self.tilt.base(Potentials(potentials.node[positions], potentials.edge), p.log_z[self.touched])
+        if self.tilt is not None and here is not None:
+            base = self.tilt.base(Potentials(here, potentials.edge), p.log_z[self.touched], overwrite=True)
             projection = information_projection(self.tilt, base, start=duals, tol=tol)
-            q = projection.marginals
-            node[positions] -= omega[positions, None] * q.node
-            if edge is not None and q.edge is not None:
-                edge -= self.gamma * self.tilt.for_model(q.edge, len(edge))
+            self._subtract(projection.marginals, node, edge)
             value += self.gamma * projection.value
         gradient = model.features.expect(node, edge)
-        pull = self.alpha * weights
-        gradient += pull
-        return Evaluation(value + 0.5 * float(weights @ pull), gradient, projection)
+        return Evaluation(value + add_ridge(self.alpha, weights, gradient), gradient, projection)
+
+    def _subtract(self, q: Marginals, node: FloatArray, edge: FloatArray | None) -> None:
+        """Take ω·q from the residual on the touched instances."""
+        assert self.tilt is not None
+        touched = self._touched_positions
+        if self._unweighted:
+            node[touched] -= q.node
+        else:
+            node[touched] -= self.model.structure.spread(self.omega)[touched, None] * q.node
+        if edge is not None and q.edge is not None:
+            edge -= self.gamma * self.tilt.for_model(q.edge, len(edge))
 
     @cached_property
     def active(self) -> Problem:
@@ -143,6 +152,28 @@ class Problem:
         return self.model.structure.positions(self.labelled)
 
     @cached_property
+    def _known_cells(self) -> IntArray:
+        """Their labels, as places in a flat array of positions × labels."""
+        return self._known * self.model.features.n_labels + self.labels[self._known]
+
+    @cached_property
+    def _known_weight(self) -> FloatArray:
+        """w at these positions."""
+        return self.model.structure.spread(self.weight)[self._known]
+
+    @cached_property
+    def _touched_positions(self) -> IntArray | slice:
+        """The positions of touched instances: a slice where they stand together, which needs no copies."""
+        found = self.model.structure.positions(self.touched)
+        together = len(found) > 0 and int(found[-1] - found[0]) == len(found) - 1
+        return slice(int(found[0]), int(found[-1]) + 1) if together else found
+
+    @cached_property
+    def _unweighted(self) -> bool:
+        """Whether ω is 1 everywhere."""
+        return bool(np.all(self.omega == 1.0))
+
+    @cached_property
     def _known_edges(self) -> FloatArray | None:
         """Σ_labelled w·(pairs of labels on edges of each kind)."""
         structure, n_labels = self.model.structure, self.model.features.n_labels
@@ -155,11 +186,10 @@ class Problem:
         sums = np.bincount(cell, weights=weight[second], minlength=structure.n_kinds * n_labels**2)
         return np.asarray(sums, dtype=np.float64).reshape(structure.n_kinds, n_labels, n_labels)
 
-    def _loss(self, potentials: Potentials, p: Marginals) -> float:
-        """Σ_labelled −w·log p(y|x)."""
-        known, rows = self._known, self.labelled
-        scores = self.model.structure.spread(self.weight)[known] @ potentials.node[known, self.labels[known]]
+    def _known_score(self, potentials: Potentials) -> float:
+        """Σ_labelled w·(score of the labels)."""
+        score = float(self._known_weight @ potentials.node.reshape(-1)[self._known_cells])
         if potentials.edge is not None and self._known_edges is not None:
             seen = self._known_edges > 0  # a forbidden pair that never occurs adds nothing, not −inf·0
-            scores += self._known_edges[seen] @ potentials.edge[seen]
-        return float(self.weight[rows] @ p.log_z[rows] - scores)
+            score += float(self._known_edges[seen] @ potentials.edge[seen])
+        return score

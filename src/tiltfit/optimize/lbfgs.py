@@ -18,6 +18,7 @@ from tiltfit.optimize.result import FloatArray, Minimum
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Progress = Callable[[int, float, float], bool | None]
 
+_BLOCK = 1 << 14
 _ROUNDING = 1e-12
 """A Newton-like step that promises less than this fraction of the value is beyond what the value can show."""
 
@@ -53,8 +54,9 @@ def minimise(
 
     if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
         return done(0, False, "the objective is not finite at the start")
+    largest = steepest(gradient)
     for n_iter in range(max_iter):
-        if _steepest(gradient) <= gradient_tol:
+        if largest <= gradient_tol:
             return done(n_iter, True, "gradient below tolerance")
         direction = history.direction(gradient)
         slope = float(gradient @ direction)
@@ -72,12 +74,15 @@ def minimise(
         history.move(x, direction, found.trial.step, gradient, found.trial.gradient)
         value, gradient = found.trial.value, found.trial.gradient
         del found, direction
-        if progress is not None and progress(n_iter + 1, value, _steepest(gradient)):
+        largest = steepest(gradient)
+        if progress is not None and progress(n_iter + 1, value, largest):
             return done(n_iter + 1, False, "stopped by the callback")
-    converged = _steepest(gradient) <= gradient_tol
+    converged = largest <= gradient_tol
     message = "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"
     return done(max_iter, converged, message)
 
 
-def _steepest(gradient: FloatArray) -> float:
-    return max(float(np.max(gradient, initial=0.0)), -float(np.min(gradient, initial=0.0)))
+def steepest(gradient: FloatArray) -> float:
+    """max|gradient|, NaN if there is one. Block by block: max|·| of a long vector would make another one."""
+    parts = (gradient[a : a + _BLOCK] for a in range(0, len(gradient), _BLOCK))
+    return float(np.max([max(np.max(part), -np.min(part)) for part in parts], initial=0.0))

@@ -87,13 +87,14 @@ class Tilt:
     parent: IntArray | None = None
     rules: Potentials | None = None
 
-    def base(self, potentials: Potentials, log_z: FloatArray) -> Potentials:
+    def base(self, potentials: Potentials, log_z: FloatArray, *, overwrite: bool = False) -> Potentials:
         """log p of these instances, −inf where a rule forbids: what a projection starts from.
 
         From potentials, not from probabilities: these underflow, and a rule may leave only labels that p hardly has.
-        ``potentials.node`` are those of the positions here, ``potentials.edge`` of the model's kinds.
+        ``potentials.node`` are those of the positions here, ``potentials.edge`` of the model's kinds. ``overwrite``:
+        nobody needs the former any more.
         """
-        node = potentials.node.copy()
+        node = potentials.node if overwrite else potentials.node.copy()
         node[self.structure.first] -= log_z[:, None]
         edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
         base = Potentials(node, edge)
@@ -122,7 +123,7 @@ class Tilt:
 
     def at(self, base: Potentials, prices: FloatArray) -> Marginals:
         """q ∝ p·exp(prices·f′) for the shared rows; log Z is relative to ``base``."""
-        return self.infer(base + self.features.score(prices))
+        return self.infer(self.features.tilted(base, prices))
 
     def infer(self, potentials: Potentials) -> Marginals:
         """log Z and marginals of these instances, edges summed with their weights."""
@@ -153,7 +154,18 @@ def information_projection(
         duals = found.x * dual.scale
     else:
         duals = dual.start
-    return dual.finish(duals, n_eval + 1, converged)
+    return dual.finish(duals, n_eval, converged)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tilted:
+    """q at shared duals, Σ V* of the instance rows at their optimum, their shares, and m of the shared rows."""
+
+    duals: FloatArray
+    marginals: Marginals
+    inner_cost: float
+    shares: FloatArray
+    shared: FloatArray
 
 
 class _Dual:
@@ -168,10 +180,12 @@ class _Dual:
         self.start = first[:n_parts]
         self._inner = first[n_parts:]  # warm start of the inner problems; they are solved exactly from anywhere
         self._inner_solved = True
+        self._last: _Tilted | None = None  # a search mostly ends where it looked last
         self._eta_bounds = eta_low, eta_high = self._part.dual_bounds()
         bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
         self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
-        self._cap = _price_cap(tilt, base)
+        hard = bool(np.any(bend == 0)) or tilt.instances is not None
+        self._cap = _price_cap(tilt, base) if hard else np.inf
         low, high = -eta_high / self._support, -eta_low / self._support
         self.low = np.where(bend == 0, np.maximum(low, -self._cap), low) / self.scale
         self.high = np.where(bend == 0, np.minimum(high, self._cap), high) / self.scale
@@ -180,22 +194,23 @@ class _Dual:
         """−dual and its gradient."""
         duals = scaled * self.scale
         eta = self._eta(duals)
-        marginals, inner_cost, _ = self._tilted(duals)
-        m = self._tilt.shared_expectation(marginals)
-        value = float(self._tilt.weight @ marginals.log_z) + inner_cost
+        at = self._tilted(duals)
+        value = float(self._tilt.weight @ at.marginals.log_z) + at.inner_cost
         value += float(self._prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
-        gradient = self._support * (m[self._origin] - self._part.grad_conjugate(eta))
+        gradient = self._support * (at.shared[self._origin] - self._part.grad_conjugate(eta))
         return value, gradient * self.scale
 
     def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
         """Everything there is to say about the projection at these duals."""
         tilt, eta = self._tilt, self._eta(duals)
-        marginals, inner_cost, shares = self._tilted(duals)
-        shared = tilt.shared_expectation(marginals)
-        prices, log_z = self._prices(duals), float(tilt.weight @ marginals.log_z)
+        at = self._last
+        if at is None or not np.array_equal(at.duals, duals):
+            at, n_eval = self._tilted(duals), n_eval + 1
+        shared, shares = at.shared, at.shares
+        prices, log_z = self._prices(duals), float(tilt.weight @ at.marginals.log_z)
         gap = float(np.sum(self._part.fenchel_gap(shared[self._origin], eta)))
         divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z
-        value = -log_z - inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
+        value = -log_z - at.inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
         if tilt.instances is not None:
             inner_eta = tilt.instances.eta(self._inner)
             gap += float(np.sum(tilt.instances.penalty.fenchel_gap(shares, inner_eta)))
@@ -204,7 +219,7 @@ class _Dual:
         return Projection(
             prices=np.concatenate([prices, self._inner]),
             duals=np.concatenate([duals, self._inner]),
-            marginals=marginals,
+            marginals=at.marginals,
             value=value,
             divergence=divergence,
             expectation=m,
@@ -223,17 +238,19 @@ class _Dual:
         n_rows = len(self._tilt.penalty)
         return np.asarray(np.bincount(self._origin, weights=duals, minlength=n_rows), dtype=np.float64)
 
-    def _tilted(self, duals: FloatArray) -> tuple[Marginals, float, FloatArray]:
-        """q at these shared duals, Σ V* of the instance rows at their optimum, and their shares."""
-        tilt = self._tilt
+    def _tilted(self, duals: FloatArray) -> _Tilted:
+        self._last = None  # gives its room back
+        tilt, potentials = self._tilt, self._tilt.features.tilted(self._base, self._prices(duals))
+        cost, shares = 0.0, np.empty(0)
         if tilt.instances is None:
-            return tilt.at(self._base, self._prices(duals)), 0.0, np.empty(0)
-        potentials = self._base + tilt.features.score(self._prices(duals))
-        marginals, self._inner, shares, self._inner_solved = tilt.instances.solve(
-            potentials, self._inner, self._cap, tilt.workers
-        )
-        cost = tilt.instances.penalty.conjugate(tilt.instances.eta(self._inner))
-        return marginals, float(np.sum(cost)), shares
+            marginals = tilt.infer(potentials)
+        else:
+            marginals, self._inner, shares, self._inner_solved = tilt.instances.solve(
+                potentials, self._inner, self._cap, tilt.workers
+            )
+            cost = float(np.sum(tilt.instances.penalty.conjugate(tilt.instances.eta(self._inner))))
+        self._last = _Tilted(duals, marginals, cost, shares, tilt.shared_expectation(marginals))
+        return self._last
 
 
 _MARGIN = 50.0  # odds of e⁵⁰ to one: beyond any share that a hard constraint can ask for without forbidding labels
@@ -256,7 +273,9 @@ def _price_cap(tilt: Tilt, base: Potentials) -> float:
 
 def _spread(rows: FloatArray) -> float:
     """The largest difference between finite entries of one row."""
-    finite = np.isfinite(rows)
-    top = np.max(rows, axis=1, where=finite, initial=-np.inf)
-    bottom = np.min(rows, axis=1, where=finite, initial=np.inf)
+    top, bottom = np.max(rows, axis=1, initial=-np.inf), np.min(rows, axis=1, initial=np.inf)
+    if not np.all(np.isfinite(top) & np.isfinite(bottom)):  # forbidden labels
+        finite = np.isfinite(rows)
+        top = np.max(rows, axis=1, where=finite, initial=-np.inf)
+        bottom = np.min(rows, axis=1, where=finite, initial=np.inf)
     return float(np.max(top - bottom, where=top >= bottom, initial=0.0))
