@@ -17,9 +17,10 @@ from tiltfit.methods import SOLVERS
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.log_linear import LogLinear, Structure
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.information import information_projection
+from tiltfit.projections.sequences import SequenceRows
 from tiltfit.report.constraints import ConstraintReport, report_constraints
 
 FloatArray = npt.NDArray[np.float64]
@@ -66,8 +67,8 @@ def fitted_prices(grounded: Grounded, fit: Fit) -> dict[Key, float]:
 
 def projected(
     model: LogLinear, potentials: Potentials, p: Marginals, grounded: Grounded, prices: str, fitted: dict[Key, float]
-) -> tuple[Marginals, Potentials] | None:
-    """q on the touched instances and its potentials, None where nothing is constrained.
+) -> tuple[Marginals, Structure, Potentials] | None:
+    """q on the touched instances, their structure and its potentials; None where nothing is constrained.
 
     ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``.
     """
@@ -79,7 +80,7 @@ def projected(
     base = tilt.base(Potentials(potentials.node[positions], potentials.edge), p.log_z[grounded.touched])
     if prices == "fitted":
         shared = _known_prices(grounded, fitted)
-        return tilt.at(base, shared), base + tilt.features.score(shared)
+        return tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared)
     with one_blas_thread():
         projection = information_projection(tilt, base)
     if not projection.converged:
@@ -88,7 +89,11 @@ def projected(
             NotConvergedWarning,
             stacklevel=3,
         )
-    return projection.marginals, base + tilt.features.score(projection.prices[: tilt.features.n_rows])
+    n_shared = tilt.features.n_rows
+    structure, tilted = tilt.structure, tilt.features.tilted(base, projection.prices[:n_shared])
+    if isinstance(tilt.instances, SequenceRows):
+        structure, tilted = tilt.instances.tilted(tilted, projection.prices[n_shared:])
+    return projection.marginals, structure, tilted
 
 
 def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:

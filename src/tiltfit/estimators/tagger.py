@@ -255,11 +255,12 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         grounded = self._ground(_without_empty(sequences), model, weight)
         found = projected(model, potentials, p, grounded, prices, self._prices)
         best = model.structure.best(potentials, model.workers)[0] if decode else None
-        if found is not None and grounded.tilt is not None:
+        if found is not None:
+            q, structure, tilted = found
             positions = model.structure.positions(grounded.touched)
-            p.node[positions] = found[0].node
+            p.node[positions] = q.node
             if best is not None:
-                best[positions] = grounded.tilt.structure.best(found[1], model.workers)[0]
+                best[positions] = structure.best(tilted, model.workers)[0]
         return _split(p.node, sequences) if best is None else self._named(best, sequences)
 
     def score(self, X: Any, y: Any) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from tiltfit.execution.workers import Workers
 from tiltfit.inference import sequences
@@ -20,6 +21,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
+from tiltfit.projections.kinds import distinct
 from tiltfit.projections.rows import Rows, Scene
 
 FloatArray = npt.NDArray[np.float64]
@@ -54,6 +56,25 @@ class SequenceRows:
         kind, parameters = box(np.full(len(self), -np.inf), np.full(len(self), np.inf)).instance_form()
         free = replace(self.rows, kind=kind, parameters=parameters)
         return free.solve(potentials, np.zeros(len(self)), 0.0, workers, weight=self.weight).means
+
+    def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Chains, Potentials]:
+        """Potentials with what the prices of single sequences add to them, on edges of kinds of their own."""
+        chains, on_nodes, on_edges = self.rows.chains, self.rows.node, self.rows.edge
+        assert potentials.edge is not None
+        node, n = potentials.node.copy(), len(chains.kind)
+        np.add.at(node, on_nodes.place, _priced(on_nodes, prices)[:, None] * on_nodes.tables[on_nodes.table])
+        tables = on_edges.tables.reshape(len(on_edges.tables), -1)
+        shape = (n, len(tables))
+        added = sparse.csr_array((_priced(on_edges, prices), (on_edges.place, on_edges.table)), shape=shape)
+        kinds = sparse.csr_array((np.ones(n), (np.arange(n), chains.kind)), shape=(n, chains.n_kinds))
+        example, number = distinct(sparse.csr_array(sparse.hstack([kinds, added], format="csr")))
+        edge = potentials.edge[chains.kind[example]]
+        edge += np.asarray(added[example] @ tables).reshape(edge.shape)
+        return Chains(chains.offsets, number.astype(np.int32), len(example)), Potentials(node, edge)
+
+
+def _priced(features: sequences.Features, prices: FloatArray) -> FloatArray:
+    return np.asarray(prices[features.row] * features.value)
 
 
 def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, scene: Scene) -> SequenceRows:
