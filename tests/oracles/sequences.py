@@ -255,6 +255,8 @@ def _rows(world, number, component, said, cost, local, scale, u):
         heavy = [s for s in members if world.weights[s] > 0]
         if not any(spoken.is_open(world, s, t) for s in heavy for t in places[s]):
             continue
+        if not any(said.looked_at(world, s) for s in heavy):  # a share that cannot happen here rests here
+            continue
         if said.constraint.event.counts and said.of is None:
             counted = [s for s in members if world.undecided(s) or said.constraint.on == "all"]
             support = sum(world.weights[s] for s in counted)

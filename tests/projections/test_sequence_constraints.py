@@ -212,7 +212,7 @@ def test_sequences_of_weight_zero_say_nothing():
         np.testing.assert_allclose(one.support, two.support)
 
 
-def shares(name, u, on="unlabelled", classes=PLAIN, finish=lambda e, u: e.about(u)):
+def shares(name, u, on="unlabelled", classes=PLAIN, finish=lambda e, u: e.about(u), per="dataset"):
     """Constraints with of=, said twice."""
     sign_before = lambda x, t: is_sign(x, t - 1)  # noqa: E731
     is_a = lambda x, t: x[t] == "a"  # noqa: E731
@@ -248,7 +248,7 @@ def shares(name, u, on="unlabelled", classes=PLAIN, finish=lambda e, u: e.about(
                            "first", label("x", "y"), always),
     }  # fmt: skip
     expectation, place, happens, fires, other_place, other, other_fires = cases[name]
-    constraint = finish(expectation, u)
+    constraint = finish(replace(expectation, per=per), u)
     return Said(constraint, place, happens, fires, of=Said(constraint, other_place, other, other_fires))
 
 
@@ -272,6 +272,18 @@ def test_shares_of_another_event(name, on, labels):
     event = [row.total(world, p, row.f) + 0.3 * o for row, o in zip(rows, of, strict=True)]
     np.testing.assert_allclose(support, of, rtol=1e-10)
     np.testing.assert_allclose(told, np.divide(event, of), rtol=1e-9)
+
+
+@pytest.mark.parametrize("per", ["sequence", "style"])
+@pytest.mark.parametrize("name", ["change after signs of change", "label of labels given", "segments of label"])
+def test_shares_by_sequence_and_group_where_they_can_happen(name, per):
+    world = World(TOKENS, PLAIN, None, [1.0, 2.0, 0.5, 1.5], {"style": ["p", "q", "r", "q"]}, seed=8)
+    statement = shares(name, 0.3, per=per if per == "sequence" else column(per))
+    statement = replace(statement, group=world.columns.get(per))
+    grounded, _ = compare_expectations(world, [statement])
+    compare_projections(world, [statement])
+    if name == "change after signs of change" and per == "sequence":
+        assert [key[2] for key in grounded.keys] == [0, 3]  # the others have no token after a sign
 
 
 def test_no_share_of_what_it_never_is():
@@ -454,7 +466,7 @@ def test_projection_of_tags(classes):
 
 def test_a_hard_zero_or_one_forbids_labels_and_pairs():
     world = World(SMALL, PLAIN, weight=[1.0, 2.0, 0.5], seed=17)
-    soft = said(EVENTS["segments"], about(0.9))
+    soft = [said(EVENTS["segments"], about(0.9)), said(EVENTS["stay"], about(0.3), per="sequence")]
     cases = [
         (expect("x", given=word("a")).at_most(0), lambda s, y: any(
             y[t] == "x" for t, token in enumerate(SMALL[s]) if token == "a")),
@@ -478,8 +490,8 @@ def test_a_hard_zero_or_one_forbids_labels_and_pairs():
             pair("x", "y")(y, t) for t in range(1, len(y)))),
     ]  # fmt: skip
     for constraint, banned in cases:
-        grounded, *_ = compare_projections(world, [soft, Said(constraint)], banned=banned)
-        assert grounded.ruled == (1,), constraint
+        grounded, *_ = compare_projections(world, [*soft, Said(constraint)], banned=banned)
+        assert grounded.ruled == (2,), constraint
 
 
 def test_rules_of_nodes_and_edges_go_together_with_known_labels():

@@ -214,12 +214,12 @@ def _difference(event: list[Piece], among: list[Piece], u: float) -> Iterator[Pi
 def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: Scene, strength: Strength) -> Rows:
     """The rows of a constraint that fires somewhere."""
     group, names = _groups(constraint, _touched(found), scene)
-    # A group in which everything is known (on="all") or weighs nothing has nothing to decide.
-    undecided = np.zeros(len(names))
-    for piece in (p for feature in found for p in feature.pieces):
-        where = np.flatnonzero(piece.at & scene.is_open(piece))
-        np.add.at(undecided, group[scene.instance[where]], scene.position_weight[where])
-    alive = undecided > 0
+    # A group in which everything is known (on="all") or weighs nothing has nothing to decide. Nor has a share in one
+    # where it can never happen: it could only ask that what it is a share of does not happen either.
+    open_places = [piece.within(scene.is_open(piece)) for feature in found for piece in feature.pieces]
+    alive = _weights(open_places, group, len(names), scene) > 0
+    if found[0].event is not None:
+        alive &= _weights(found[0].event, group, len(names), scene) > 0
     renumbered = np.where(alive, np.cumsum(alive) - 1, -1)
     group = np.where(group >= 0, renumbered[group], -1)
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
@@ -246,6 +246,16 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
             ]
         ),
     )
+
+
+def _weights(places: list[Piece], group: IntArray, n_groups: int, scene: Scene) -> FloatArray:
+    """How much weight the places have in every group."""
+    sums = np.zeros(n_groups)
+    for where in (np.flatnonzero(piece.at) for piece in places):
+        of_group = group[scene.instance[where]]
+        inside = of_group >= 0
+        np.add.at(sums, of_group[inside], scene.position_weight[where[inside]])
+    return sums
 
 
 def _touched(found: list[Feature]) -> BoolArray:
