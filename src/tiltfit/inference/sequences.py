@@ -74,11 +74,12 @@ class SequenceRows:
         workers: Workers | None = None,
         *,
         weight: FloatArray | None = None,
+        tol: float = 1e-11,
         overwrite: bool = False,
     ) -> Solution:
         """q ∝ exp(potentials + Σ_r prices_r·f_r) at the optimum; log Z and edges as in ``Chains.infer``.
 
-        ``start``: prices to start from. Prices of hard rows stay within ±cap, where those that cannot hold end.
+        ``start``: prices to start from, ``tol``: how far they may be off, about. Prices of hard rows stay within ±cap, where those that cannot hold end.
         """
         from tiltfit.inference.kernels.chain import aligned, edge_tables
         from tiltfit.inference.kernels.sequences import solve_sequences
@@ -95,8 +96,8 @@ class SequenceRows:
 
         def run(a: int, b: int) -> None:
             solve_sequences(
-                node, base, log_z, rows, indptr, solved, weights, self.chains.offsets, edges, fires, cap, cuts, sums,
-                a, b,
+                node, base, log_z, rows, indptr, solved, weights, self.chains.offsets, edges, fires, cap, tol, cuts,
+                sums, a, b,
             )  # fmt: skip
 
         (workers or Workers()).run(run, self._work[cuts])

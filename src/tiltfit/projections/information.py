@@ -40,7 +40,7 @@ class LocalRows(Protocol):
     def support(self) -> FloatArray: ...
     def __len__(self) -> int: ...
     def solve(
-        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers
+        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers, tol: float
     ) -> tuple[Marginals, FloatArray, FloatArray, bool]: ...
     def eta(self, prices: FloatArray) -> FloatArray: ...
     def shares(self, potentials: Potentials, workers: Workers) -> FloatArray: ...
@@ -144,7 +144,7 @@ def information_projection(
 
     ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row.
     """
-    dual = _Dual(tilt, base, start)
+    dual = _Dual(tilt, base, start, tol)
     n_eval, converged = 0, True
     if len(dual.scale):
         found = minimise_bounded(
@@ -168,11 +168,16 @@ class _Tilted:
     shared: FloatArray
 
 
+_INNER, _EXACT = 1e-2, 1e-11
+"""How closely prices of single instances are found: a hundredth of the tolerance outside, and exactly at the end."""
+
+
 class _Dual:
     """The dual as a function of scaled shared variables, with the instance-level prices solved inside."""
 
-    def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None) -> None:
+    def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None, tol: float) -> None:
         self._tilt, self._base = tilt, base
+        self._inner_tol = float(np.clip(_INNER * tol, _EXACT, 1e-4))
         self._part, self._origin = tilt.penalty.parts()
         self._support = tilt.support[self._origin]
         n_parts, n_inner = len(self._part), len(tilt.instances) if tilt.instances is not None else 0
@@ -203,7 +208,8 @@ class _Dual:
     def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
         """Everything there is to say about the projection at these duals."""
         tilt, eta = self._tilt, self._eta(duals)
-        at = self._last
+        at = self._last if tilt.instances is None else None
+        self._inner_tol = _EXACT
         if at is None or not np.array_equal(at.duals, duals):
             at, n_eval = self._tilted(duals), n_eval + 1
         shared, shares = at.shared, at.shares
@@ -246,7 +252,7 @@ class _Dual:
             marginals = tilt.infer(potentials)
         else:
             marginals, self._inner, shares, self._inner_solved = tilt.instances.solve(
-                potentials, self._inner, self._cap, tilt.workers
+                potentials, self._inner, self._cap, tilt.workers, self._inner_tol
             )
             cost = float(np.sum(tilt.instances.penalty.conjugate(tilt.instances.eta(self._inner))))
         self._last = _Tilted(duals, marginals, cost, shares, tilt.shared_expectation(marginals))

@@ -43,9 +43,12 @@ class InstanceRows:
         return len(self.event)
 
     def solve(
-        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers
+        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers, tol: float = 0.0
     ) -> tuple[Marginals, FloatArray, FloatArray, bool]:
-        """q at every position, the prices that give it, the share of every row, and whether all positions converged."""
+        """q at every position, the prices that give it, the share of every row, and whether all positions converged.
+
+        They are exact to rounding, so that ``tol`` has no effect.
+        """
         from tiltfit.inference.kernels.instances import solve_positions
 
         node = np.array(potentials.node, dtype=np.float64, order="C")

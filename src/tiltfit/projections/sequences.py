@@ -41,10 +41,13 @@ class SequenceRows:
         return len(self.support)
 
     def solve(
-        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers
+        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers, tol: float
     ) -> tuple[Marginals, FloatArray, FloatArray, bool]:
-        """q of every sequence, the prices that give it, m of every row, and whether all sequences converged."""
-        found = self.rows.solve(potentials, start, cap, workers, weight=self.weight, overwrite=True)
+        """q of every sequence, the prices that give it, m of every row, and whether all sequences converged.
+
+        ``tol``: how far prices may be off, about.
+        """
+        found = self.rows.solve(potentials, start, cap, workers, weight=self.weight, tol=tol, overwrite=True)
         return found.marginals, found.prices, found.means, bool(found.solved.all())
 
     def eta(self, prices: FloatArray) -> FloatArray:

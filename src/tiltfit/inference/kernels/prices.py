@@ -28,21 +28,23 @@ SEARCH = np.dtype(
         ("phase", np.int64), ("column", np.int64), ("steps", np.int64), ("halvings", np.int64),
         ("stale", np.bool_), ("fresh", np.bool_), ("converged", np.bool_),
         ("weight", np.float64), ("log_z", np.float64), ("step", np.float64), ("fall", np.float64),
-        ("size", np.float64),
+        ("size", np.float64), ("tol", np.float64),
     ]
 )  # fmt: skip
 _START, _DIFFERENCES, _LINE, _FINISH = 0, 1, 2, 3
 
 _MAX_STEPS = 60
 _MAX_HALVINGS = 40
-_PRICE_TOL = 1e-11
+_PATIENCE = 12  # steps after which a guess at the Hessian that does not lead anywhere is given up
+_FEW = 3  # rows whose Hessian is worth an evaluation each; more start from a guess and learn it on the way
 _MEAN_TOL = 1e-13  # residuals of m below this are rounding
 _DIFFERENCE = 1e-6
 
 
 @kernel
-def begin(search: Any, rows: Records, weight: float, cap: float) -> None:
-    """Start from ``theta``."""
+def begin(search: Any, rows: Records, weight: float, cap: float, tol: float) -> None:
+    """Start from ``theta``; steps shorter than ``tol`` (relative to 1 + |θ|) end the search."""
+    search.tol = tol
     search.phase, search.column, search.steps, search.halvings = _START, 0, 0, 0
     search.stale, search.fresh, search.converged = True, False, False
     search.weight, search.log_z, search.step, search.fall, search.size = weight, 0.0, 1.0, 0.0, np.inf
@@ -65,6 +67,8 @@ def advance(search: Any, rows: Records, matrices: FloatArray, log_z: float) -> b
         if log_z == -np.inf or search.weight == 0.0 or len(rows) == 0:
             return _give_up(search, rows)
         _move_there(search, rows, log_z)
+        if len(rows) > _FEW:
+            _guess(search, rows, hessian)
     elif search.phase == _DIFFERENCES:
         if not _take_column(search, rows, hessian):
             return _ask_column(search, rows, search.column + 1)
@@ -97,6 +101,17 @@ def _move_there(search: Any, rows: Records, log_z: float) -> None:
     search.log_z = log_z
     for k in range(len(rows)):
         rows[k].theta, rows[k].expectation = rows[k].trial, rows[k].new_expectation
+
+
+@kernel
+def _guess(search: Any, rows: Records, hessian: FloatArray) -> None:
+    """A Hessian to start from: the variance of a number of rare events is about its mean."""
+    n = len(rows)
+    for i in range(n):
+        for j in range(n):
+            hessian[i, j] = 0.0
+        hessian[i, i] = search.weight * max(abs(rows[i].expectation), 1e-3)
+    search.stale = False
 
 
 @kernel
@@ -143,9 +158,9 @@ def _propose(search: Any, rows: Records, hessian: FloatArray, factor: FloatArray
     for k in range(len(rows)):
         rows[k].gradient = search.weight * rows[k].expectation
     size, search.fall = model_step(rows, hessian, factor)
-    search.converged = size <= _PRICE_TOL
+    search.converged = size <= search.tol
     # Steps that hardly shrink mean that the Hessian will be of little use further on.
-    search.stale = size > 0.3 * search.size
+    search.stale = size > 0.3 * search.size and (len(rows) <= _FEW or search.steps > _PATIENCE)
     search.size, search.step, search.halvings = size, 1.0, 0
     return not search.converged
 

@@ -78,6 +78,7 @@ def solve_sequences(
     edges: Edges,
     fires: Firings,
     cap: float,
+    tol: float,
     cuts: IndexArray,
     sums: FloatArray,
     first: int,
@@ -101,7 +102,7 @@ def solve_sequences(
         for s in range(cuts[c], cuts[c + 1]):
             start, stop, mine = offsets[s], offsets[s + 1], rows[indptr[s] : indptr[s + 1]]
             n_groups = _prepare(base, edges, start, stop, room)
-            begin(search[0], mine, weight[s], cap)
+            begin(search[0], mine, weight[s], cap, tol)
             over = False
             while not over:
                 log_z[s] = _evaluate(node, base, edges, fires, start, stop, n_groups, mine, room)
