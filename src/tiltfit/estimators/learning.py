@@ -113,7 +113,7 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
         warnings.warn(
             f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
             NotSavedWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     # Hard constraints that contradict each other leave nothing to converge to; they are named below.
     told = estimator.constraint_report_
@@ -122,6 +122,6 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
             f"{type(estimator).__name__} did not converge: {message}. "
             f"Raise max_iter= (now {estimator.max_iter}) or tol=.",
             NotConvergedWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
-    told.warn_unmet(stacklevel=4)
+    told.warn_unmet(stacklevel=3)
