@@ -104,3 +104,29 @@ def test_bounded_minimum_of_a_separable_quadratic_is_the_clipped_centre():
     np.testing.assert_allclose(found.x, [1.0, 0.0, 0.5], atol=1e-8)
     assert found.converged
     assert np.abs(projected_gradient(found.x, found.gradient, low, high)).max() < 1e-8
+
+
+def test_values_lost_in_rounding_do_not_keep_a_bounded_search_from_its_minimum():
+    centre, calls = np.array([2.0, -2.0, 0.5]), []
+
+    def noisy(x):
+        calls.append(x)
+        noise = 1e-9 * (-1) ** len(calls)  # as in a sum over thousands of sequences
+        return 300 + noise + float(np.sum(np.cosh(x - centre))), np.sinh(x - centre)
+
+    found = minimise_bounded(noisy, np.zeros(3), np.full(3, -np.inf), np.full(3, np.inf), gradient_tol=1e-6)
+    assert found.converged
+    assert np.abs(found.gradient).max() <= 1e-6
+    assert len(calls) == found.n_eval <= 15
+
+
+def test_a_bounded_search_that_starts_near_its_minimum_stays_there():
+    calls = []
+
+    def objective(x):
+        calls.append(x)
+        return 0.5 * float(x @ x), x
+
+    found = minimise_bounded(objective, np.full(2, 1e-3), np.full(2, -np.inf), np.full(2, 5.0), gradient_tol=1e-8)
+    assert found.converged
+    assert len(calls) == 2  # where it starts, and a step of the gradient's length
