@@ -130,8 +130,8 @@ def ground(
             _warn_resting(constraint, scene)
             resting.append(number)
             continue
-        _warn_idle_words(constraint, inputs)
-        _refuse_certain(constraint, found)
+        _warn_idle_words(constraint, scene)
+        _refuse_certain(constraint, found, scene)
         if not ban.take(number, constraint, found):
             blocks.append(make_rows(number, constraint, found, scene, strength))
     # Shared rows first, then those of single instances: the order in which a projection lists them.
@@ -164,14 +164,15 @@ def _acts(found: list[Feature], scene: Scene) -> bool:
     return fires and any(np.any(p.at & scene.is_open(p) & counts) for f in found for p in f.pieces)
 
 
-def _refuse_certain(constraint: Constraint, found: list[Feature]) -> None:
+def _refuse_certain(constraint: Constraint, found: list[Feature], scene: Scene) -> None:
     tables = [p.table for feature in found for p in feature.pieces]
     if isinstance(constraint.relation, DistributedAs) or constraint.of is not None or not constraint.is_hard:
         return
     low, high = constraint.relation.interval
     if not constraint.event.counts and all(t.all() for t in tables) and not low <= 1.0 <= high:
         raise ConstraintError(
-            f"The constraint {constraint.title!r} names every class, so its share is always 100%: it cannot hold."
+            f"The constraint {scene.title(constraint)!r} names every class, so its share is always 100%: it cannot "
+            "hold."
         )
 
 
@@ -339,15 +340,15 @@ def _join(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArra
     return np.concatenate([np.empty(0, dtype=dtype), *arrays]).astype(dtype)
 
 
-def _warn_idle_words(constraint: Constraint, inputs: Inputs) -> None:
+def _warn_idle_words(constraint: Constraint, scene: Scene) -> None:
     """A word that occurs nowhere, in a condition that fires thanks to others, is probably misspelt."""
     if constraint.given is None or not constraint.given.parts:
         return
     for leaf in constraint.given.leaves:
-        if leaf.words and not leaf.fires(inputs).any():
-            guess = leaf.suggest(inputs)
+        if leaf.words and not leaf.fires(scene.inputs).any():
+            guess = leaf.suggest(scene.inputs)
             warnings.warn(
-                f"The constraint {constraint.title!r} also speaks of {leaf!r}, which occurs nowhere"
+                f"The constraint {scene.title(constraint)!r} also speaks of {leaf!r}, which occurs nowhere"
                 + (f'; did you mean "{guess}"?' if guess else "."),
                 RestingConstraintWarning,
                 stacklevel=5,
@@ -356,14 +357,20 @@ def _warn_idle_words(constraint: Constraint, inputs: Inputs) -> None:
 
 def _warn_resting(constraint: Constraint, scene: Scene) -> None:
     inputs, where = scene.inputs, constraint.where
-    if not np.any(scene.unlabelled):
+    if not len(scene.structure):
+        why = f"there is no {scene.noun}"
+    elif not np.any(scene.unlabelled):
         why = f"every {scene.noun} has a label, so there is nothing left to decide"
     elif where is not None and where.fires(inputs).any():
         why = f"its condition fires on labelled {scene.noun}s only"
         if isinstance(scene.structure, Chains):
             why = "its condition fires on labelled tokens only, or where the event cannot happen"
+    elif where is None:
+        why = "what it speaks of cannot happen here"
     else:
-        guess = where.suggest(inputs) if where is not None else None
+        guess = where.suggest(inputs)
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
     end = "" if why.endswith("?") else "."
-    warnings.warn(f"The constraint {constraint.title!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5)
+    warnings.warn(
+        f"The constraint {scene.title(constraint)!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5
+    )

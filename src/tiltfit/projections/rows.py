@@ -24,6 +24,7 @@ from tiltfit.inference.independent import Independent
 from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs
+from tiltfit.language.sentences import describe
 from tiltfit.language.values import match
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
@@ -94,6 +95,10 @@ class Scene:
     def is_open(self, piece: Piece) -> BoolArray:
         """Where the piece says something about unknown labels."""
         return self.open_edges if piece.on_edges else self.open_positions
+
+    def title(self, constraint: Constraint) -> str:
+        """How messages refer to a constraint: its name, or its sentence about what there is here."""
+        return constraint.name if constraint.name is not None else describe(constraint, self.inputs.unit)
 
     def fires(self, condition: Condition | None) -> BoolArray:
         if condition is None:
@@ -176,7 +181,8 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
     both = list(_both(event, among))
     if both and not any(p.table.any() for p in both):
         raise ConstraintError(
-            f"The constraint {constraint.title!r} is no share: what it speaks of never happens among what of= names."
+            f"The constraint {scene.title(constraint)!r} is no share: what it speaks of never happens among what of= "
+            "names."
         )
     shares = sorted(set(constraint.relation.numbers))
     return [Feature(list(_difference(both, among, u)), -1 - k, among, u, both) for k, u in enumerate(shares)]
@@ -309,17 +315,17 @@ def _groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[Int
     if constraint.event.counts and constraint.of is None:  # a mean over all sequences, with or without a firing
         involved = np.arange(n) if constraint.on == "all" else np.flatnonzero(scene.unlabelled)
     values = scene.inputs.column(constraint.per.name)[scene.structure.first[involved]]
-    group[involved], names = _by_value(constraint, constraint.per, values, involved, scene.noun)
+    group[involved], names = _by_value(scene.title(constraint), constraint.per, values, involved, scene.noun)
     return group, names
 
 
 def _by_value(
-    constraint: Constraint, per: Column, values: npt.NDArray[Any], involved: IntArray, noun: str
+    title: str, per: Column, values: npt.NDArray[Any], involved: IntArray, noun: str
 ) -> tuple[IntArray, list[object]]:
     missing = [int(i) for i, v in zip(involved, values, strict=True) if is_missing(v)]
     if missing:
         raise ConstraintError(
-            f"The constraint {constraint.title!r} is stated per {per.name!r}, but that column is missing in "
+            f"The constraint {title!r} is stated per {per.name!r}, but that column is missing in "
             f"{len(missing)} {noun}s where it applies ({noun} {missing[0]} first). Fill it in, or add a condition that "
             f"leaves these {noun}s out."
         )
@@ -327,7 +333,7 @@ def _by_value(
         names, groups = np.unique(values, return_inverse=True)
     except TypeError as error:
         raise ConstraintError(
-            f"The constraint {constraint.title!r} is stated per {per.name!r}, but that column mixes kinds "
+            f"The constraint {title!r} is stated per {per.name!r}, but that column mixes kinds "
             "of values that have no common order: make it all texts or all numbers."
         ) from error
     return groups.astype(np.intp), list(names.tolist())

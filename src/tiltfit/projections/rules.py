@@ -79,9 +79,9 @@ class Ban:
         where = np.flatnonzero(piece.at & ~self._scene.is_open(piece))
         hits = banned[labels[where - 1], labels[where]] if piece.on_edges else banned[labels[where]]
         if np.any(hits):
-            place = int(self._scene.instance[where[np.argmax(hits)]])
+            place, title = int(self._scene.instance[where[np.argmax(hits)]]), self._scene.title(constraint)
             raise ConflictError(
-                f"The constraint {constraint.title!r} rules out the label that {self._scene.noun} {place} has. "
+                f"The constraint {title!r} rules out the label that {self._scene.noun} {place} has. "
                 'Correct the label, soften the constraint with slack=, or leave out on="all".'
             )
 
@@ -103,7 +103,7 @@ class Ban:
         empty = np.flatnonzero(score == -np.inf)
         if len(empty):
             instance = touched[empty[0]]
-            names = [c.title for c, at in self._takers if at[self._scene.instance == instance].any()]
+            names = [self._scene.title(c) for c, at in self._takers if at[self._scene.instance == instance].any()]
             raise ConflictError(
                 f"No label is left for {self._scene.noun} {instance}: {' and '.join(repr(n) for n in names)} together "
                 "rule out all of them. Soften one with slack= or a target inside (0, 1)."
@@ -137,7 +137,7 @@ class Room:
             group, noun = block.group[r], self.scene.noun
             where = f" in {noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
             raise ConflictError(
-                f"The constraint {constraint.title!r} cannot hold{where}: known labels and rules leave its "
+                f"The constraint {self.scene.title(constraint)!r} cannot hold{where}: known labels and rules leave its "
                 f"{_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
             )
 
