@@ -268,6 +268,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         sequences = as_sequences(X)
         classes, labels = encode_tags(y, sequences, named=self.classes_.tolist(), least=1)
+        names = classes.tolist()
+        if -1 in names and -1 not in self.classes_.tolist():  # it is no class, so it means unlabelled
+            labels = np.where(labels == names.index(-1), -1, labels)
         known = np.flatnonzero(labels >= 0)
         if not len(known):
             raise DataError("score needs labels, but every token of y is unlabelled.")
