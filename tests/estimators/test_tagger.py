@@ -130,6 +130,15 @@ def test_score_is_the_share_of_right_tokens(fitted):
         tagger.score(X, [None] * len(X))
 
 
+def test_minus_one_is_unlabelled_where_it_is_no_class():
+    tagger = TiltTagger(classes=[0, 1]).fit([["a", "b"], ["b", "a"]], [[0, 1], [1, -1]])
+    assert tagger.classes_.tolist() == [0, 1]
+    assert tagger.score([["a", "b"]], [[0, -1]]) == 1.0
+    signs = TiltTagger().fit([["a", "b"], ["b", "a"]], [[-1, 1], [1, -1]])
+    assert signs.score([["a", "b"]], [[-1, 1]]) == 1.0
+    assert signs.score([["a", "b"]], [[1, -1]]) == 0.0
+
+
 def test_columns_are_in_the_order_of_classes_whatever_order_they_are_given_in():
     one = TiltTagger(WORDS, classes=["size", "contact"]).fit(ADS)
     two = TiltTagger(WORDS, classes=["contact", "size"]).fit(ADS)
@@ -476,6 +485,20 @@ def test_a_fit_that_fails_leaves_the_tagger_as_it_was(change, X, y, error):
     assert changed <= set(change)
     np.testing.assert_array_equal(tagger.coef_, coef)
     assert tagger.predict(ADS)[0] == TAGS[0]
+
+
+def test_a_fit_that_fails_at_its_very_end_leaves_the_tagger_as_it_was(monkeypatch):
+    tagger = TiltTagger(WORDS).fit(ADS, TAGS)
+    coef, attributes_ = tagger.coef_, tagger.attribute_names_
+
+    def fail(*_):
+        raise Interrupted
+
+    monkeypatch.setattr("tiltfit.estimators.tagger.report", fail)
+    with pytest.raises(Interrupted):
+        tagger.fit(ADS[:2])
+    assert tagger.coef_ is coef
+    assert tagger.attribute_names_ is attributes_
 
 
 def test_callback_sees_rounds_and_can_stop():

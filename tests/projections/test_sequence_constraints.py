@@ -401,6 +401,24 @@ def test_projection_by_sequence_and_by_group(relation, per):
     compare_projections(world, statements)
 
 
+@pytest.mark.parametrize("per", ["dataset", "sequence", "style"])
+@pytest.mark.parametrize("on", ["unlabelled", "all"])
+def test_projection_onto_distributions(per, on):
+    columns = {"style": ["p", "q", "q"]}
+    labels = [[None, "y", None], ["x", None], [None]]
+    world = World(SMALL, PLAIN, labels, [1.0, 2.0, 0.5], columns, seed=31)
+    scope = column("style") if per == "style" else per
+    for shares_, beta in (({"x": 0.5, "y": 0.3, "z": 0.2}, 0.1), ({"x": 0.4, "y": 0.6}, 0.5)):
+        whole = Said(expect(per=scope, on=on).distributed_as(shares_, beta=beta), group=columns.get(per))
+        given = Said(
+            expect(given=~punctuation, per=scope, on=on).distributed_as(shares_, beta=beta),
+            fires=lambda x, t: not is_sign(x, t),
+            group=columns.get(per),
+        )
+        compare_projections(world, [whole, said(EVENTS["stay"], about(0.3))])
+        compare_projections(world, [given])
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_projection_onto_rows_of_every_kind_together(seed):
     columns = {"style": ["p", "q", "q"]}
@@ -542,7 +560,7 @@ def test_a_group_that_cannot_hold_is_named_by_its_value():
 
 def test_a_condition_that_never_fires_rests_with_a_warning():
     world = World([["room", "call"], ["call"]], PLAIN)
-    with pytest.warns(RestingConstraintWarning, match='did you mean "call"'):
+    with pytest.warns(RestingConstraintWarning, match=r'tokens reading "cal" .*did you mean "call"'):
         grounded = world.ground([expect("x", given=word("cal")).about(0.9)])
     assert grounded.tilt is None
     assert grounded.resting == (0,)
