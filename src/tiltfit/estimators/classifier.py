@@ -219,6 +219,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             callback=self.callback,
         )
+        del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         table = fit.weights.reshape(-1, len(classes))
         if isinstance(encoder, TableEncoder):

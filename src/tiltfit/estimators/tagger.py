@@ -198,6 +198,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
             callback=self.callback,
         )
+        del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         assert isinstance(model.features, ChainFeatures)
         coef, transitions = model.features.tables(fit.weights)

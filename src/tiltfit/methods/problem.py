@@ -127,11 +127,16 @@ class Problem:
         if edge is not None and q.edge is not None:
             edge -= self.gamma * self.tilt.for_model(q.edge, len(edge))
 
-    @cached_property
+    @property
     def active(self) -> Problem:
         """The same objective without the instances where q = p whatever λ: they add exactly zero to O and ∇O."""
+        return self if self._reduced is None else self._reduced
+
+    @cached_property
+    def _reduced(self) -> Problem | None:
+        # None, not itself: a value that holds itself would stay in memory until the collector of garbage comes by.
         keep = np.union1d(self.labelled, self.touched)
-        return self if len(keep) == len(self.weight) else self.take(keep)
+        return None if len(keep) == len(self.weight) else self.take(keep)
 
     def take(self, keep: IntArray) -> Problem:
         """The problem on some instances: all touched ones, or none of them (then without constraints)."""
