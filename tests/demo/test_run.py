@@ -8,6 +8,7 @@ import os
 import shlex
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +19,11 @@ from typer.testing import CliRunner
 import tiltfit.demo.run as demo
 from tiltfit import ConstraintSet, expect, phrase, regex, word
 from tiltfit.cli.main import app
+from tiltfit.demo import citations_run
 from tiltfit.demo.contestants import CONTESTANTS, Contestant, Mentioned, compete
 from tiltfit.demo.run import Job, Outcome, compute, next_steps, run
 from tiltfit.demo.tickets import Tickets
+from tiltfit.errors import RestingConstraintWarning
 
 
 @pytest.fixture(scope="module")
@@ -28,10 +31,24 @@ def outcome() -> Outcome:
     return compute(Job.of())
 
 
+@pytest.fixture(scope="module")
+def references() -> tuple[citations_run.Job, citations_run.Outcome]:
+    job = citations_run.Job.of(n_train=60, n_test=60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RestingConstraintWarning)  # sixty references lack some of the words
+        return job, citations_run.compute(job)
+
+
 @pytest.fixture
-def computed(outcome: Outcome, monkeypatch: pytest.MonkeyPatch) -> Outcome:
-    """The demo without the wait: it shows what was computed once."""
+def computed(
+    outcome: Outcome,
+    references: tuple[citations_run.Job, citations_run.Outcome],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Outcome:
+    """The demo without the wait: it shows what was computed once, and fewer references."""
     monkeypatch.setattr(demo, "compute", lambda job, console=None: outcome)
+    monkeypatch.setattr(citations_run.Job, "of", lambda: references[0])
+    monkeypatch.setattr(citations_run, "compute", lambda job, console=None: references[1])
     return outcome
 
 
@@ -90,6 +107,25 @@ def test_the_page_shows_every_contestant_constraint_and_example(computed: Outcom
         assert " ".join(example.text.split()) in page
 
 
+def test_the_page_shows_references_with_and_without_constraints(
+    computed: Outcome, references: tuple[citations_run.Job, citations_run.Outcome]
+) -> None:
+    page, (_, found) = " ".join(printed(100).split()), references
+    assert [result.labelled for result in found.results] == [0, 5, 20]
+    for result in found.results:
+        alone = "-" if result.labels_only is None else f"{result.labels_only:.1%}"
+        assert f"{alone} {result.with_constraints:.1%}" in page
+    assert "A test reference, 5 labelled, labels only" in page
+
+
+def test_constraints_help_few_labels(references: tuple[citations_run.Job, citations_run.Outcome]) -> None:
+    _, five, twenty = references[1].results
+    assert five.labels_only is not None
+    assert five.labels_only + 0.05 < five.with_constraints
+    assert twenty.labels_only is not None
+    assert twenty.labels_only < twenty.with_constraints
+
+
 def test_json_is_one_document(computed: Outcome, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(as_json=True) == 0
     document = json.loads(capsys.readouterr().out)
@@ -103,6 +139,7 @@ def test_json_is_one_document(computed: Outcome, capsys: pytest.CaptureFixture[s
     assert len(document["constraints"]) == 12
     assert len(document["examples"]) == 4
     assert (document["train"], document["test"]) == (1600, 800)
+    assert [row["labelled"] for row in document["references"]["results"]] == [0, 5, 20]
 
 
 def test_the_next_steps_work(outcome: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from tiltfit.cli.terminal import session
 
 
 def demo(ctx: typer.Context, as_json: JsonOption = False) -> None:
-    """Learn from a dozen statements about support tickets, without labels, and compare."""
+    """Learn from what people know: support tickets without labels, references with few; and compare."""
     with session(ctx, as_json=as_json) as terminal:
         from tiltfit.demo.run import run
 

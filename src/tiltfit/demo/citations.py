@@ -116,15 +116,20 @@ def runs(tokens: Sequence[str], labels: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
+N_LABELLED = 20
+
+
 def write(folder: Path) -> list[Path]:
-    """Write train.conll, test.conll and the constraints into ``folder``, which is made if need be."""
+    """Write labelled.conll (the first 20 references to learn from), unlabelled.conll (the others, tokens alone),
+    test.conll and the constraints into ``folder``, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     train, test = split()
     files = {"citations.toml": CONSTRAINTS.read_text(encoding="utf-8")}
-    for name, part in {"train.conll": train, "test.conll": test}.items():
+    for name, part in {"labelled.conll": train[:N_LABELLED], "test.conll": test}.items():
         files[name] = "\n".join(
             "".join(f"{token}\t{label}\n" for token, label in zip(r.tokens, r.labels, strict=True)) for r in part
         )
+    files["unlabelled.conll"] = "\n".join("".join(f"{token}\n" for token in r.tokens) for r in train[N_LABELLED:])
     for name, content in files.items():
         (folder / name).write_text(content, encoding="utf-8", newline="\n")
     return [folder / name for name in files]

@@ -20,6 +20,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from tiltfit.demo import citations_run
 from tiltfit.demo.contestants import CONTESTANTS, Result, compete, compile_kernels
 from tiltfit.demo.tickets import CONSTRAINTS, Tickets, generate, split
 from tiltfit.language.constraint import ConstraintSet
@@ -70,13 +71,17 @@ class Outcome:
 
 def run(*, as_json: bool = False, console: Console | None = None) -> int:
     """Run the demo and print it (or, with ``as_json``, one JSON document); the exit code."""
-    job = Job.of()
+    job, references = Job.of(), citations_run.Job.of()
     if as_json:
-        sys.stdout.write(json.dumps(document(job, compute(job)), indent=2) + "\n")
+        told = document(job, compute(job))
+        told["references"] = citations_run.document(references, citations_run.compute(references))
+        sys.stdout.write(json.dumps(told, indent=2) + "\n")
         return 0
     console = console if console is not None else Console()
     _print(console, [_introduction(job)])
     _print(console, _account(compute(job, console)))
+    _print(console, [Padding(citations_run.introduction(references), (1, 0, 0, 0))])
+    _print(console, [*citations_run.account(citations_run.compute(references, console)), _heading("What to try next")])
     for what, command in next_steps():
         console.print(Text(f"# {what}", style="dim"))
         console.print(Text(command), soft_wrap=True)  # a command that is broken into lines cannot be copied
@@ -172,7 +177,6 @@ def _account(outcome: Outcome) -> list[RenderableType]:
         *_report(outcome.report),
         _heading("Some test tickets"),
         *map(_example, outcome.examples),
-        _heading("What to try next"),
     ]
 
 

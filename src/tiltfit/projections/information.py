@@ -168,6 +168,7 @@ class _Tilted:
     shared: FloatArray
 
 
+_SMALL_GAP = 1e-8
 _INNER, _EXACT = 1e-2, 1e-11
 """How closely prices of single instances are found: a hundredth of the tolerance outside, and exactly at the end."""
 
@@ -222,6 +223,8 @@ class _Dual:
             gap += float(np.sum(tilt.instances.penalty.fenchel_gap(shares, inner_eta)))
             divergence -= float(inner_eta @ shares)
         m = np.concatenate([shared, shares])
+        # However a search ended, a small gap proves that it ended at the optimum.
+        converged = converged or gap <= _SMALL_GAP * max(1.0, abs(value))
         return Projection(
             prices=np.concatenate([prices, self._inner]),
             duals=np.concatenate([duals, self._inner]),
