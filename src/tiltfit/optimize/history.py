@@ -5,6 +5,9 @@
 (the two-loop recursion in Gram form, Chen et al. 2014). So an iteration touches the history in two passes: one takes
 its products with the new step and the new gradient, one forms the combination. Both go block by block: blocks fit into
 the cache, are shared out among threads, and sums are taken in their order, whatever the number of threads.
+
+A long history is kept in single precision: half the memory, and half of what an iteration waits for. It only shapes the
+direction. How far to go along it, and when to stop, is decided by values and gradients in full precision.
 """
 
 from __future__ import annotations
@@ -16,14 +19,15 @@ import numpy as np
 from tiltfit.execution.workers import Workers
 from tiltfit.optimize.result import FloatArray
 
-_BLOCK = 8192
+_BLOCK = 1 << 14
+_LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision
 
 
 class History:
     """``vectors``: s of pair k in row 2k, y in row 2k + 1; when full, the oldest pair gives way."""
 
     def __init__(self, memory: int, n: int, workers: Workers) -> None:
-        self._vectors = np.empty((2 * memory, n))
+        self._vectors = np.empty((2 * memory, n), dtype=np.float32 if n >= _LONG else np.float64)
         self._gram = np.zeros((2 * memory, 2 * memory))
         self._with_gradient = np.zeros(2 * memory)
         self._memory = memory
@@ -49,11 +53,12 @@ class History:
         partial = np.empty((len(self._bounds) - 1, 3, rows))
 
         def block(k: int, a: int, b: int) -> None:
-            np.multiply(direction[a:b], step, out=self._vectors[s, a:b])
-            np.subtract(new[a:b], old[a:b], out=self._vectors[y, a:b])
-            x[a:b] += self._vectors[s, a:b]
+            moved = step * direction[a:b]
+            x[a:b] += moved
             part = self._vectors[:rows, a:b]
-            partial[k, 0], partial[k, 1], partial[k, 2] = part @ part[s], part @ part[y], part @ new[a:b]
+            part[s], part[y] = moved, new[a:b] - old[a:b]
+            for n, vector in enumerate((part[s], part[y], new[a:b].astype(part.dtype))):
+                partial[k, n] = part @ vector
 
         self._each(block)
         with_s, with_y, self._with_gradient[:rows] = partial.sum(axis=0)
@@ -68,10 +73,10 @@ class History:
         if not self._order:
             return -g
         of_history, of_gradient = self._coefficients()
-        out, rows = np.empty_like(g), self._rows
+        out, rows, factors = np.empty_like(g), self._rows, of_history.astype(self._vectors.dtype)
 
         def block(_: int, a: int, b: int) -> None:
-            np.matmul(of_history[:rows], self._vectors[:rows, a:b], out=out[a:b])
+            out[a:b] = factors[:rows] @ self._vectors[:rows, a:b]
             out[a:b] -= of_gradient * g[a:b]
 
         self._each(block)

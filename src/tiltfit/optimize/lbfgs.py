@@ -1,7 +1,7 @@
 """Limited-memory BFGS with a strong-Wolfe line search, for smooth functions of millions of variables.
 
 An iteration costs some 8·memory·n multiplications (``history``) and one or two evaluations. At its peak it holds
-2·memory + 5 vectors beside what the objective needs.
+memory + 5 vectors (2·memory + 5 if they are short) beside what the objective needs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tiltfit.optimize.result import FloatArray, Minimum
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Progress = Callable[[int, float, float], bool | None]
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 16
 _ROUNDING = 1e-12
 """A Newton-like step that promises less than this fraction of the value is beyond what the value can show."""
 
@@ -29,7 +29,7 @@ def minimise(
     *,
     gradient_tol: float,
     max_iter: int = 1000,
-    memory: int = 7,
+    memory: int = 6,
     progress: Progress | None = None,
     workers: Workers | None = None,
 ) -> Minimum:

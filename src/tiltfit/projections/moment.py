@@ -20,7 +20,7 @@ from tiltfit.optimize.result import Minimum
 
 FloatArray = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 14
+_BLOCK = 1 << 16
 
 
 def moment_projection(
