@@ -163,6 +163,11 @@ class Said:
     fires: Fires = field(default=lambda x, t: True)
     of: Said | None = None
     group: Sequence[object] | None = None
+    is_other: bool = False  # the event that a share is of
+
+    def __post_init__(self) -> None:
+        if self.of is not None:
+            object.__setattr__(self.of, "is_other", True)
 
     def looked_at(self, world: World, s: int) -> list[int]:
         """The positions of sequence s that the constraint speaks of."""
@@ -170,7 +175,11 @@ class Said:
         places = [t for t in range(len(x)) if PLACES[self.place](t, len(x)) and self.fires(x, t)]
         if self.of is not None:
             return [t for t in places if t in self.of.looked_at(world, s)]
-        return places if self.constraint.on == "all" else [t for t in places if self.is_open(world, s, t)]
+        if self.constraint.on == "all":
+            return places
+        if self.constraint.event.counts and not self.is_other:  # a number is that in the whole sequence
+            return places if any(world.is_open(s, t) for t in range(len(world.tokens[s]))) else []
+        return [t for t in places if self.is_open(world, s, t)]
 
     def is_open(self, world: World, s: int, t: int) -> bool:
         on_edge = self.place == "edge" or (self.place == "segment" and t > 0)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.errors import DataError, NotConvergedWarning, NotSavedWarning, UnsupportedError
+from tiltfit.errors import DataError, NotConvergedWarning, NotSavedWarning, UnmetConstraintWarning, UnsupportedError
 from tiltfit.estimators.options import Options
-from tiltfit.estimators.starts import as_seed
+from tiltfit.estimators.starts import generator
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.methods import SOLVERS
@@ -19,9 +19,9 @@ from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
 from tiltfit.projections.grounding import Grounded, Key
-from tiltfit.projections.information import information_projection
+from tiltfit.projections.information import Projection, information_projection
 from tiltfit.projections.sequences import SequenceRows
-from tiltfit.report.constraints import ConstraintReport, report_constraints
+from tiltfit.report.constraints import HOLDS, ConstraintReport, report_constraints
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -37,7 +37,7 @@ def solve(
     callback: Callback | None,
 ) -> Fit:
     """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
-    rng = np.random.default_rng(as_seed(random_state))
+    rng = generator(random_state)
     kinds = [init if isinstance(init, str) else "zeros", *["random"] * (n_init - 1)]
     fits: list[Fit] = []
     with one_blas_thread():
@@ -89,11 +89,25 @@ def projected(
             NotConvergedWarning,
             stacklevel=3,
         )
+    _warn_unmet(grounded, projection)
     n_shared = tilt.features.n_rows
     structure, tilted = tilt.structure, tilt.features.tilted(base, projection.prices[:n_shared])
     if isinstance(tilt.instances, SequenceRows):
         structure, tilted = tilt.instances.tilted(tilted, projection.prices[n_shared:])
     return projection.marginals, structure, tilted
+
+
+def _warn_unmet(grounded: Grounded, projection: Projection) -> None:
+    """Name the hard constraints that q does not meet."""
+    missed = np.unique(grounded.owner[projection.violation > HOLDS])
+    names = [repr(c.title) for c in (grounded.constraints[k] for k in missed) if c.is_hard]
+    if names:
+        warnings.warn(
+            f"Hard constraints do not hold on this data, together with the others: {', '.join(names[:3])}"
+            f"{' and more' if len(names) > 3 else ''}. Relax a target, or give one of them slack=.",
+            UnmetConstraintWarning,
+            stacklevel=4,
+        )
 
 
 def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:

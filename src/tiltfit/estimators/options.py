@@ -6,6 +6,7 @@ import numbers
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from joblib import effective_n_jobs
 
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
@@ -41,6 +42,10 @@ class Options:
         _positive("beta", estimator.beta)
         _positive("gamma", estimator.gamma)
         _positive("tol", estimator.tol)
+        for name in ("valid_only", "boundaries", "warm_start", "penalize_intercept"):
+            value = getattr(estimator, name, False)
+            if not isinstance(value, bool | np.bool_):
+                raise DataError(f"{name}={value!r} must be True or False.")
         for name in ("max_iter", "n_init"):
             _positive(name, getattr(estimator, name))
             if not isinstance(getattr(estimator, name), numbers.Integral):
@@ -55,12 +60,19 @@ class Options:
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
-            n_jobs=effective_n_jobs(estimator.n_jobs),
+            n_jobs=_threads(estimator.n_jobs),
         )
 
     def workers(self) -> Workers:
         """Threads to run kernels on."""
         return Workers(self.n_jobs)
+
+
+def _threads(n_jobs: Any) -> int:
+    try:
+        return int(effective_n_jobs(n_jobs))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"n_jobs={n_jobs!r} must be a whole number of threads (-1: one a core) or None.") from error
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:

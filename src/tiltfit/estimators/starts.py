@@ -69,8 +69,12 @@ def _by_name(table: FloatArray, theirs: list[str], ours: list[str]) -> FloatArra
     return aligned
 
 
-def as_seed(random_state: Any) -> Any:
-    """What ``numpy.random.default_rng`` takes, from scikit-learn's kinds of random state; touches no global state."""
+def generator(random_state: Any) -> np.random.Generator:
+    """A source of random numbers from scikit-learn's kinds of random state; touches no global state."""
+    seed = random_state
     if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return random_state
+        seed = int(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"random_state={random_state!r} must be a whole number of at least 0, or None.") from error

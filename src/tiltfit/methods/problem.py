@@ -128,6 +128,13 @@ class Problem:
             edge -= self.gamma * self.tilt.for_model(q.edge, len(edge))
 
     @property
+    def is_hard(self) -> bool:
+        """Whether some shared row must hold, whatever it costs: a penalty without any slack."""
+        if self.tilt is None or not len(self.tilt.penalty):
+            return False
+        return bool(np.any(self.tilt.penalty.curvature_conjugate(np.zeros(len(self.tilt.penalty))) == 0))
+
+    @property
     def active(self) -> Problem:
         """The same objective without the instances where q = p whatever λ: they add exactly zero to O and ∇O."""
         return self if self._reduced is None else self._reduced

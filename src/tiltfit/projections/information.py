@@ -272,19 +272,22 @@ def _price_cap(tilt: Tilt, base: Potentials) -> float:
     as little as possible in total (the cap is an L1 penalty of slope c·cap).
     """
     spread = _spread(base.node)
-    if base.edge is not None:
-        spread += 2 * _spread(base.edge.reshape(len(base.edge), -1))  # a label has an edge on either side
+    if base.edge is not None and isinstance(tilt.structure, Chains):
+        # An event on edges may take a whole segment with it, or the whole sequence.
+        on_edges = _spread(base.edge.reshape(len(base.edge), -1))[tilt.structure.kind]
+        on_edges[tilt.structure.first] = 0.0
+        spread = np.add.reduceat(spread + on_edges, tilt.structure.first)
     pull = tilt.penalty.strongest_pull(tilt.support)
     if tilt.instances is not None:
         pull = max(pull, tilt.instances.penalty.strongest_pull(tilt.instances.support))
-    return _MARGIN + spread + pull
+    return _MARGIN + float(np.max(spread, initial=0.0)) + pull
 
 
-def _spread(rows: FloatArray) -> float:
-    """The largest difference between finite entries of one row."""
+def _spread(rows: FloatArray) -> FloatArray:
+    """The largest difference between finite entries of every row."""
     top, bottom = np.max(rows, axis=1, initial=-np.inf), np.min(rows, axis=1, initial=np.inf)
     if not np.all(np.isfinite(top) & np.isfinite(bottom)):  # forbidden labels
         finite = np.isfinite(rows)
         top = np.max(rows, axis=1, where=finite, initial=-np.inf)
         bottom = np.min(rows, axis=1, where=finite, initial=np.inf)
-    return float(np.max(top - bottom, where=top >= bottom, initial=0.0))
+    return np.maximum(top, bottom) - bottom

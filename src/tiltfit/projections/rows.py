@@ -192,7 +192,12 @@ def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
     """The part of the data that the constraint speaks of: unknown labels, or all."""
     if is_local(constraint):
         piece = piece.within(scene.structure.spread(scene.unlabelled & (scene.weight > 0)))
-    return piece if constraint.on == "all" else piece.within(scene.is_open(piece))
+    if constraint.on == "all":
+        return piece
+    if constraint.event.counts and constraint.of is None:
+        # A number in a sequence is that in the whole of it, known labels included.
+        return piece.within(scene.structure.spread(scene.unlabelled))
+    return piece.within(scene.is_open(piece))
 
 
 def _both(event: list[Piece], among: list[Piece]) -> Iterator[Piece]:
@@ -340,7 +345,11 @@ def _by_value(
 
 
 def _penalty(
-    constraint: Constraint, feature: Feature, support: FloatArray, strength: Strength, classes: Sequence[object]
+    constraint: Constraint,
+    feature: Feature,
+    support: FloatArray,
+    strength: Strength,
+    classes: Sequence[object],
 ) -> Penalty:
     relation, n = constraint.relation, len(support)
     if isinstance(relation, DistributedAs):

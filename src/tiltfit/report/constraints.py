@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _MET = 0.005  # within half a per cent of what was asked
-_HOLDS = 1e-4  # a hard constraint holds or does not; this is what the solver may leave
+HOLDS = 1e-4  # a hard constraint holds or does not; this is what the solver may leave
 _FAR = 0.25  # a soft constraint missed by this much has hardly been heard
 
 
@@ -228,7 +228,7 @@ class _Rows:
         prices, violation = self._projection.prices[rows], self._projection.violation[rows] * self._unit[rows]
         worst = float(np.max(violation))
         hard = constraint.is_hard
-        status = "met" if worst <= (_HOLDS if hard else _MET) else ("violated" if hard else "missed")
+        status = "met" if worst <= (HOLDS if hard else _MET) else ("violated" if hard else "missed")
         return Entry(
             name=constraint.name,
             sentence=sentence,
