@@ -290,4 +290,4 @@ def _spread(rows: FloatArray) -> FloatArray:
         finite = np.isfinite(rows)
         top = np.max(rows, axis=1, where=finite, initial=-np.inf)
         bottom = np.min(rows, axis=1, where=finite, initial=np.inf)
-    return np.maximum(top, bottom) - bottom
+    return np.asarray(np.maximum(top, bottom) - bottom, dtype=np.float64)
