@@ -23,15 +23,17 @@ class Timing:
     turns: int
 
 
-def take_turns(contestants: Mapping[str, Callable[[], float]], turns: int) -> dict[str, Timing]:
+def take_turns(
+    contestants: Mapping[str, Callable[[], float]], turns: int, *, warm_up: bool = True
+) -> dict[str, Timing]:
     """Time each contestant ``turns`` times, in turns. It returns how many units of work (iterations, fits) it did.
 
-    One untimed turn comes first: it compiles what needs compiling.
+    One untimed turn comes first (``warm_up``): it compiles what needs compiling.
     """
     clock: dict[str, list[float]] = {name: [] for name in contestants}
     cpu: dict[str, list[float]] = {name: [] for name in contestants}
     with threadpool_limits(1):
-        for turn in range(turns + 1):
+        for turn in range(0 if warm_up else 1, turns + 1):
             for name, work in contestants.items():
                 started, cpu_started = time.perf_counter(), time.process_time()
                 units = work()

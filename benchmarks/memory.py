@@ -68,9 +68,14 @@ def resident_growth(work: Callable[[], object]) -> int:
     forget = Path("/proc/self/clear_refs")
     if forget.exists():
         forget.write_text("5")  # the highest level so far
-    before = _status("VmRSS")
+    before = resident()
     work()
     return max(0, _status("VmHWM") - before)
+
+
+def resident() -> int:
+    """How many bytes of memory this process holds (Linux; elsewhere 0)."""
+    return _status("VmRSS")
 
 
 def _status(field: str) -> int:

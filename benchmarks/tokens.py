@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from benchmarks import citations as cora
 from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.sequences import read_sequences
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
@@ -27,7 +28,6 @@ CHUNKING: tuple[Template, ...] = (
     *(((1, d), (1, d + 1)) for d in (-2, -1, 0, 1)),
     *(((1, d), (1, d + 1), (1, d + 2)) for d in (-2, -1, 0)),
 )
-CORA_TRAIN, CORA_TEST = "citation_train.300.0.txt", "citation_test.txt"
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +76,15 @@ class Tokens:
         return Tokens(name, self.tokens[:stop], self.offsets[: n + 1], X, names, self.labels[:stop], self.classes)
 
 
-def has_collection(folder: str, file: str) -> bool:
-    """Whether a file of a collection is on this machine."""
+def has_chunks() -> bool:
+    """Whether CoNLL-2000 is on this machine."""
     root = data_root()
-    return root is not None and (root / folder / file).is_file()
+    return root is not None and (root / "conll2000" / "train.txt.gz").is_file()
 
 
 def chunks() -> Tokens:
     """The training part of CoNLL-2000 with the attributes of CHUNKING; generated sequences where it is absent."""
-    if not has_collection("conll2000", "train.txt.gz"):
+    if not has_chunks():
         return generate(211_727, n_labels=22, name="generated tokens (CoNLL-2000 is not on this machine)")
     return _chunks("train")[0]
 
@@ -97,9 +97,17 @@ def chunks_with_test() -> tuple[Tokens, Tokens]:
 
 def citations() -> Tokens:
     """The 300 labelled citations of Cora with the default templates and lexicons; generated where they are absent."""
-    if not has_collection("cora", CORA_TRAIN):
+    if cora.folder() is None:
         return generate(11_000, n_labels=13, name="generated tokens (Cora is not on this machine)")
-    return _cora(CORA_TRAIN, "Cora, 300 labelled citations, default templates and lexicons")
+    found = cora.citations("train.300.0")
+    assert found.y is not None
+    tokens, tags = [t for row in found.tokens for t in row], [str(t) for row in found.y for t in row or ()]
+    offsets = np.concatenate([[0], np.cumsum([len(row) for row in found.tokens])]).astype(np.intp)
+    encoder, X = TokenTemplates(lexicons=cora.lexicons()).fit(tokens, offsets)
+    classes = list(cora.LABELS)
+    labels = np.array([classes.index(tag) for tag in tags], dtype=np.intp)
+    name = "Cora, 300 labelled citations, default templates and lexicons"
+    return Tokens(name, tokens, offsets, X, list(encoder.names), labels, classes)
 
 
 def generate(
@@ -161,35 +169,6 @@ def _columns(file: Path) -> tuple[list[str], list[str], list[str], IntArray]:
     lengths = [len(row) for row in tagged.tokens]
     words, speech, tags = ([str(t) for row in rows for t in row or ()] for rows in (tagged.tokens, spoken.y, tagged.y))
     return words, speech, tags, np.concatenate([[0], np.cumsum(lengths)]).astype(np.intp)
-
-
-def read_cora(file: str) -> tuple[list[list[str]], list[list[str]]]:
-    """Citations and their labels."""
-    root = data_root()
-    assert root is not None
-    # A column may hold a blank token's place in some files; here every line has three columns.
-    found = read_sequences(root / "cora" / file, label=1, delimiter="\t")
-    assert found.y is not None
-    return found.tokens, [[str(tag) for tag in row or ()] for row in found.y]
-
-
-def lexicons() -> dict[str, list[str]]:
-    """The word lists beside the collections."""
-    root = data_root()
-    folder = root / "lexicons" if root is not None else None
-    files = sorted(folder.glob("*.txt")) if folder is not None else []
-    return {file.stem: file.read_text(encoding="utf-8").split() for file in files}
-
-
-def _cora(file: str, name: str) -> Tokens:
-    sequences, tags = read_cora(file)
-    tokens = [t for row in sequences for t in row]
-    offsets = np.concatenate([[0], np.cumsum([len(row) for row in sequences])]).astype(np.intp)
-    encoder, X = TokenTemplates(lexicons=lexicons()).fit(tokens, offsets)
-    classes = sorted({tag for row in tags for tag in row})
-    number = {tag: k for k, tag in enumerate(classes)}
-    labels = np.array([number[tag] for row in tags for tag in row], dtype=np.intp)
-    return Tokens(name, tokens, offsets, X, list(encoder.names), labels, classes)
 
 
 def _encode(

@@ -20,13 +20,13 @@ _SMALL = 20_000  # below this much work, handing it to threads costs more than i
 
 @dataclass(frozen=True)
 class Workers:
-    """``count`` threads; kernels must release the GIL."""
+    """``count`` threads, the calling one among them; kernels must release the GIL."""
 
     count: int = 1
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(self.count, thread_name_prefix="tiltfit")
+        return ThreadPoolExecutor(max(1, self.count - 1), thread_name_prefix="tiltfit")
 
     def run(self, kernel: Callable[[int, int], object], work: npt.NDArray[np.integer] | int) -> None:
         """Call ``kernel(start, stop)`` over ranges that cover all positions.
@@ -34,21 +34,21 @@ class Workers:
         ``work`` is the number of positions, or cumulative work (such as a CSR ``indptr``) by which ranges are balanced.
         """
         bounds = self._cut(work)
-        if len(bounds) == 2:
-            kernel(int(bounds[0]), int(bounds[1]))
-            return
-        futures = [self._pool.submit(kernel, int(a), int(b)) for a, b in itertools.pairwise(bounds)]
-        for future in futures:
-            future.result()
+        later = [self._pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
+        try:
+            kernel(bounds[0], bounds[1])  # this thread works, too
+        finally:
+            for future in later:
+                future.result()
 
-    def _cut(self, work: npt.NDArray[np.integer] | int) -> npt.NDArray[np.intp]:
+    def _cut(self, work: npt.NDArray[np.integer] | int) -> list[int]:
         total = int(work) if isinstance(work, int) else int(work[-1])
         n = int(work) if isinstance(work, int) else len(work) - 1
         if self.count == 1 or total < _SMALL:
-            return np.array([0, n])
-        goals = np.linspace(0, total, self.count + 1)[1:-1]
-        inner = goals.astype(np.intp) if isinstance(work, int) else np.searchsorted(work, goals)
-        return np.unique(np.concatenate([[0], inner, [n]]))
+            return [0, n]
+        goals = [total * k // self.count for k in range(1, self.count)]
+        inner = goals if isinstance(work, int) else np.searchsorted(work, goals).tolist()
+        return sorted({0, *inner, n}) if n else [0, 0]
 
     def __getstate__(self) -> dict[str, int]:
         return {"count": self.count}  # a pool of threads cannot be pickled, and is remade on first use

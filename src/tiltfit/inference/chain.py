@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 _CHUNKS = 32  # so many sums of edges at most: enough for any number of threads to share the work evenly
-_CHUNK = 2048  # positions in a chunk, at least
+_CHUNK = 512  # positions in a chunk, at least
 _ROOM = 1 << 20  # numbers in all sums of edges together, about
 
 
@@ -112,7 +112,7 @@ class Chains:
                 node, log_z, weights, self.offsets, self.kind, self.by_kind, tables, cuts, outer, direct, a, b
             )  # fmt: skip
 
-        (workers or Workers()).run(run, self.offsets[cuts])
+        (workers or Workers()).run(run, self.offsets[cuts] * n_labels)
         sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
         return Marginals(log_z, node, np.ascontiguousarray(sums[:, :n_labels, :n_labels]))
 
