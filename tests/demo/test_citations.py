@@ -20,7 +20,7 @@ from tiltfit.data.readers import read_sequences
 from tiltfit.data.sequences import as_sequences
 from tiltfit.demo.citations import CONSTRAINTS, LABELS, Part, Reference, facts, generate, runs, split, write
 from tiltfit.language.events import Change, Labels, Segments, Start, Stay
-from tiltfit.language.relations import About, AtLeast, DistributedAs
+from tiltfit.language.relations import About, DistributedAs
 
 KINDS = ("paper", "article", "report", "thesis", "book", "chapter", "collection", "manuscript")
 
@@ -165,8 +165,6 @@ def test_the_constraints_are_about_true(constraint: Constraint, references: tupl
     match constraint.relation:
         case DistributedAs(targets):
             assert all(abs(np.mean(true == label) - target) < 0.02 for label, target in targets)
-        case AtLeast(target):
-            assert np.mean(true) >= target
         case About(target):
             assert abs(np.mean(true) - target) < 0.1
         case other:

@@ -115,7 +115,7 @@ def test_the_page_shows_references_with_and_without_constraints(
     for result in found.results:
         alone = "-" if result.labels_only is None else f"{result.labels_only:.1%}"
         assert f"{alone} {result.with_constraints:.1%}" in page
-    assert "A test reference, 5 labelled, labels only" in page
+    assert "The test reference that gains most, 5 labelled, labels only" in page
 
 
 def test_constraints_help_few_labels(references: tuple[citations_run.Job, citations_run.Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""The demo on references: what the constraints of the paper's Table 2 add to 0, 5 and 20 labelled ones."""
+"""The demo on references: what constraints (the paper's Table 2 and a few more) add to 0, 5 and 20 labelled ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tiltfit.demo.citations import CONSTRAINTS, LABELS, Reference, runs, split
+from tiltfit.demo.citations import CONSTRAINTS, LABELS, Reference, facts, runs, split
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import describe
@@ -115,8 +115,8 @@ def introduction(job: Job) -> Text:
     said = [c for c in job.constraints if c.name in ("pages", "years", "fields change on punctuation", "one title")]
     return Text.assemble(
         ("Fields of bibliographic references\n\n", "bold"),
-        f"{len(job.train):,} references in a dozen styles, few of them labelled, and {len(job.constraints)} things "
-        "that anybody knows about references, such as:\n\n",
+        f"{len(job.train):,} references in {len(facts().styles)} styles, few of them labelled, and "
+        f"{len(job.constraints)} things that anybody knows about references, such as:\n\n",
         *((f"  - {describe(constraint, 'tokens')}\n", "italic") for constraint in said),
         f"\nIn {len(job.test):,} further references, how many tokens get the right one of {len(LABELS)} fields?\n",
     )
@@ -179,7 +179,7 @@ def _shown(example: Example) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for what, labels in (("labels only", example.labels_only), ("labels + constraints", example.with_constraints)):
         right = sum(a == b for a, b in zip(labels, example.truth, strict=True))
-        told = f"A test reference, {SHOWN} labelled, {what}: {right} of {len(labels)} tokens right"
+        told = f"The test reference that gains most, {SHOWN} labelled, {what}: {right} of {len(labels)} tokens right"
         parts.append(Padding(told, (1, 0, 0, 0)))
         parts.append(Padding(_coloured(example.tokens, labels), (0, 0, 0, 2)))
     return parts

@@ -45,7 +45,7 @@ def solve_jointly(
 ) -> Fit:
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding).
 
-    With hard constraints it then goes on to a tenth of that, until O has fallen by less than ``tol`` of its whole fall.
+    With hard constraints it then goes on to a tenth of that, and again, while it wins more than 10·``tol`` of the fall.
     """
     problem = problem.active
     limit = problem.gradient_tol(tol)
@@ -98,7 +98,7 @@ def solve_jointly(
             # Hard rows make ∇O(0) so large that a thousandth of it says little: O itself must have stopped falling.
             before, reached = reached, found.value
             fall = (history[0].objective if history else reached) - reached
-            if not problem.is_hard or before - reached <= tol * fall or len(history) >= max_iter:
+            if not problem.is_hard or before - reached <= 10 * tol * fall or len(history) >= max_iter:
                 break
             limit = min(0.1 * limit, 0.1 * float(np.max(np.abs(found.gradient), initial=0.0)))
             continue
