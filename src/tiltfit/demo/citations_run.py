@@ -35,8 +35,8 @@ COLOURS = dict(
 )
 
 _CAVEAT = (
-    "Most of the gain comes from what the paper's Table 2 does not say, above all from how many tokens each field takes. "
-    "The constraints of Table 2 alone do little here; citations.toml has the numbers."
+    "Most of the gain comes from what the paper's Table 2 does not say, above all from how many tokens each field "
+    "takes. The constraints of Table 2 alone do little here; citations.toml has the numbers."
 )
 
 
