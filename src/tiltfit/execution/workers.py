@@ -15,6 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.execution.room import Room
+
 _SMALL = 20_000  # below this much work, handing it to threads costs more than it saves
 
 
@@ -23,6 +25,11 @@ class Workers:
     """``count`` threads, the calling one among them; kernels must release the GIL."""
 
     count: int = 1
+
+    @cached_property
+    def room(self) -> Room:
+        """Memory for what they work on."""
+        return Room()
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:

@@ -62,7 +62,7 @@ class AttributeFeatures:
 
         There are no features of edges here, so ``edge`` adds nothing. ``out``: where to write.
         """
-        flat = np.empty(self.n_weights) if out is None else out
+        flat = self.workers.room.empty(self.n_weights) if out is None else out
         table, d = flat.reshape(-1, self.n_labels), self.n_attributes
         if sparse.issparse(self.X):
             self._product.expect(node, table[:d])

@@ -61,15 +61,16 @@ class ChainFeatures:
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels)."""
         of_nodes, transitions = self.unpack(weights)
-        return Potentials(self.nodes.score(of_nodes).node, np.tensordot(self.kinds, transitions, axes=1))
+        edge = self.kinds @ transitions.reshape(len(transitions), -1)
+        return Potentials(self.nodes.score(of_nodes).node, edge.reshape(-1, *transitions.shape[1:]))
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
         """O(non-zeros·labels)."""
         assert edge is not None
-        out = np.empty(self.n_weights)
+        out = self.workers.room.empty(self.n_weights)
         of_nodes, transitions = self.unpack(out)
         self.nodes.expect(node, out=of_nodes)
-        np.copyto(transitions, np.tensordot(self.kinds.T, edge, axes=1))
+        transitions[:] = (self.kinds.T @ edge.reshape(len(edge), -1)).reshape(transitions.shape)
         return out
 
     def take(self, positions: npt.NDArray[np.intp]) -> ChainFeatures:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.execution.room import Room
 from tiltfit.inference.potentials import Marginals, Potentials
 
 FloatArray = npt.NDArray[np.float64]
@@ -85,9 +86,9 @@ class ConstraintFeatures:
         n_labels = node.shape[1]
         return Potentials(node, self.edge.score(prices).reshape(-1, n_labels, n_labels))
 
-    def tilted(self, base: Potentials, prices: FloatArray) -> Potentials:
+    def tilted(self, base: Potentials, prices: FloatArray, room: Room | None = None) -> Potentials:
         """``base`` + score(prices), in arrays of its own. Beside a copy of ``base``, O(firings·labels)."""
-        node = base.node.copy()
+        node = (room or Room()).copy(base.node)
         self.node.add_scores(prices, node)
         if self.edge is None or base.edge is None:
             return Potentials(node, base.edge)

@@ -35,7 +35,7 @@ class Product:
 
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
         """base + X·W. O(non-zeros·labels)."""
-        out = np.empty((self.X.shape[0], self.n_labels))
+        out = self.workers.room.empty(self.X.shape[0], self.n_labels)
         self._add(self.X, W, base, out)
         return out
 
@@ -61,7 +61,7 @@ class Product:
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
-        tables = np.empty((chunks, len(self._frequent), -(-self.n_labels // 4) * 4))
+        tables = self.workers.room.empty(chunks, len(self._frequent), -(-self.n_labels // 4) * 4)
         self.workers.run(lambda a, b: scatter_rows(indptr, indices, data, rows, cuts, tables, a, b), indptr[cuts])
         return np.asarray(tables.sum(axis=0)[:, : self.n_labels])
 

@@ -37,7 +37,9 @@ class _Trial:
 
     @classmethod
     def of(cls, now: Evaluation) -> _Trial:
-        return cls(now.value, now.steepest, now.gap, now.worst_violation)
+        # Only inner tolerances follow the gradient; without projections it need not be looked through.
+        steepest = now.steepest if now.projection is not None else np.inf
+        return cls(now.value, steepest, now.gap, now.worst_violation)
 
 
 def solve_jointly(

@@ -97,7 +97,7 @@ class Problem:
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
-        here = None if self.tilt is None else np.array(potentials.node[self._touched_positions])
+        here = None if self.tilt is None else model.workers.room.copy(potentials.node[self._touched_positions])
         # The potentials are no longer needed: marginals take their place, and then the residual p − q.
         p = structure.infer(potentials, model.workers, weight=self.omega, overwrite=True)
         value += float(self.weight[self.labelled] @ p.log_z[self.labelled])

@@ -73,7 +73,7 @@ class History:
         if not self._order:
             return -g
         of_history, of_gradient = self._coefficients()
-        out, rows, factors = np.empty_like(g), self._rows, of_history.astype(self._vectors.dtype)
+        out, rows, factors = self._workers.room.empty(len(g)), self._rows, of_history.astype(self._vectors.dtype)
 
         def block(_: int, a: int, b: int) -> None:
             out[a:b] = factors[:rows] @ self._vectors[:rows, a:b]

@@ -47,7 +47,8 @@ def minimise(
     x = np.array(start, dtype=np.float64)
     value, gradient = objective(x)
     n_eval = 1
-    history = History(memory, len(x), workers or Workers())
+    workers = workers or Workers()
+    history = History(memory, len(x), workers)
 
     def done(n_iter: int, converged: bool, message: str) -> Minimum:
         return Minimum(x, value, gradient, n_iter, n_eval, converged, message)
@@ -65,7 +66,7 @@ def minimise(
             direction = -gradient
             slope = -float(gradient @ gradient)
         first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
-        found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first)
+        found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first, workers.room)
         n_eval += found.n_eval
         if found.trial is None:
             if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiltfit.execution.room import Room
 from tiltfit.optimize.result import FloatArray
 
 SUFFICIENT_DECREASE = 1e-4  # c₁
@@ -41,13 +42,15 @@ def strong_wolfe(
     direction: FloatArray,
     origin: Trial,
     first: float,
+    room: Room | None = None,
 ) -> Found:
     """Search along ``direction`` from ``x``, trying the step ``first`` first."""
+    point = (room or Room()).empty(len(x))
     best: Trial | None = None
     low, high = origin, None
     step = first
     for n_eval in range(1, MAX_TRIALS + 1):
-        point = step * direction
+        np.multiply(direction, step, out=point)
         point += x
         value, gradient = objective(point)
         trial = Trial(step, value, float(gradient @ direction) if np.isfinite(value) else np.inf, gradient)

@@ -123,7 +123,7 @@ class Tilt:
 
     def at(self, base: Potentials, prices: FloatArray) -> Marginals:
         """q ∝ p·exp(prices·f′) for the shared rows; log Z is relative to ``base``."""
-        return self.infer(self.features.tilted(base, prices))
+        return self.infer(self.features.tilted(base, prices, self.workers.room))
 
     def infer(self, potentials: Potentials) -> Marginals:
         """log Z and marginals of these instances, edges summed with their weights."""
@@ -249,7 +249,8 @@ class _Dual:
 
     def _tilted(self, duals: FloatArray) -> _Tilted:
         self._last = None  # gives its room back
-        tilt, potentials = self._tilt, self._tilt.features.tilted(self._base, self._prices(duals))
+        tilt = self._tilt
+        potentials = tilt.features.tilted(self._base, self._prices(duals), tilt.workers.room)
         cost, shares = 0.0, np.empty(0)
         if tilt.instances is None:
             marginals = tilt.infer(potentials)
