@@ -114,7 +114,7 @@ class Problem:
             self._subtract(projection.marginals, node, edge)
             value += self.gamma * projection.value
         gradient = model.features.expect(node, edge)
-        return Evaluation(value + add_ridge(self.alpha, weights, gradient), gradient, projection)
+        return Evaluation(value + add_ridge(self.alpha, weights, gradient, model.workers), gradient, projection)
 
     def _subtract(self, q: Marginals, node: FloatArray, edge: FloatArray | None) -> None:
         """Take ω·q from the residual on the touched instances."""

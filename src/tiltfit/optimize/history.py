@@ -12,8 +12,6 @@ direction. How far to go along it, and when to stop, is decided by values and gr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tiltfit.execution.workers import Workers
@@ -39,66 +37,57 @@ class History:
         """Forget everything."""
         self._order = []
 
-    def move(self, x: FloatArray, direction: FloatArray, step: float, old: FloatArray, new: FloatArray) -> None:
-        """x ← x + step·direction; the gradient went from ``old`` to ``new``.
+    def move(self, x: FloatArray, direction: FloatArray, step: float, old: FloatArray, new: FloatArray) -> float:
+        """x ← x + step·direction; the gradient went from ``old`` to ``new``, whose largest entry is returned.
 
         A pair without positive curvature is forgotten at once: it would spoil the estimate.
         """
+        from tiltfit.inference.kernels.vectors import remember
+
         if len(self._order) == self._memory:
             del self._order[0]
         pair = min(set(range(self._memory)) - set(self._order))
         self._order.append(pair)
-        s, y = 2 * pair, 2 * pair + 1
-        rows = self._rows
-        partial = np.empty((len(self._bounds) - 1, 3, rows))
+        s, y, rows, bounds = 2 * pair, 2 * pair + 1, self._rows, self._bounds
+        products, steepest = np.empty((len(bounds) - 1, 3, rows)), np.empty(len(bounds) - 1)
 
-        def block(k: int, a: int, b: int) -> None:
-            moved = step * direction[a:b]
-            x[a:b] += moved
-            part = self._vectors[:rows, a:b]
-            part[s], part[y] = moved, new[a:b] - old[a:b]
-            for n, vector in enumerate((part[s], part[y], new[a:b].astype(part.dtype))):
-                partial[k, n] = part @ vector
+        def run(first: int, last: int) -> None:
+            remember(
+                self._vectors, rows, pair, x, direction, step, old, new, bounds, products, steepest, first, last
+            )  # fmt: skip
 
-        self._each(block)
-        with_s, with_y, self._with_gradient[:rows] = partial.sum(axis=0)
-        if not with_s[y] > 1e-14 * with_y[y]:
+        self._workers.run(run, bounds)
+        with_s, with_y, self._with_gradient[:rows] = products.sum(axis=0)
+        if with_s[y] > 1e-14 * with_y[y]:
+            for row, found in ((s, with_s), (y, with_y)):
+                self._gram[row, :rows] = self._gram[:rows, row] = found
+        else:
             self._order.remove(pair)
-            return
-        for row, products in ((s, with_s), (y, with_y)):
-            self._gram[row, :rows] = self._gram[:rows, row] = products
+        return float(np.max(steepest, initial=0.0))
 
-    def direction(self, g: FloatArray) -> FloatArray:
-        """−H·g, H the inverse-Hessian estimate, for the gradient that the last move led to."""
-        if not self._order:
-            return -g
+    def direction(self, g: FloatArray) -> tuple[FloatArray, float]:
+        """−H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; and its slope, −g·H·g."""
+        from tiltfit.inference.kernels.vectors import combine
+
         of_history, of_gradient = self._coefficients()
-        out, rows, factors = self._workers.room.empty(len(g)), self._rows, of_history.astype(self._vectors.dtype)
+        factors, bounds = of_history[: self._rows].astype(self._vectors.dtype), self._bounds
+        out, slopes = self._workers.room.empty(len(g)), np.empty(len(bounds) - 1)
 
-        def block(_: int, a: int, b: int) -> None:
-            out[a:b] = factors[:rows] @ self._vectors[:rows, a:b]
-            out[a:b] -= of_gradient * g[a:b]
+        def run(first: int, last: int) -> None:
+            combine(self._vectors, factors, of_gradient, g, out, bounds, slopes, first, last)
 
-        self._each(block)
-        return out
+        self._workers.run(run, bounds)
+        return out, float(slopes.sum())
 
     @property
     def _rows(self) -> int:
         """Rows that hold numbers: they are filled in order. A forgotten pair among them has no weight."""
         return 2 * (max(self._order) + 1) if self._order else 0
 
-    def _each(self, block: Callable[[int, int, int], None]) -> None:
-        """Call ``block(number, start, stop)`` for every block, on all threads."""
-        bounds = self._bounds
-
-        def run(first: int, last: int) -> None:
-            for k in range(first, last):
-                block(k, int(bounds[k]), int(bounds[k + 1]))
-
-        self._workers.run(run, bounds)
-
     def _coefficients(self) -> tuple[FloatArray, float]:
         """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
+        if not self._order:
+            return np.empty(0), 1.0
         gram, products = self._gram, self._with_gradient
         weights = np.zeros(2 * self._memory)  # of the stored vectors in the running vector r; r starts as g
         alpha: dict[int, float] = {}

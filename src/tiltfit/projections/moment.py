@@ -20,7 +20,7 @@ from tiltfit.optimize.result import Minimum
 
 FloatArray = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14  # weights that are summed up at a time, whatever the number of threads
 
 
 def moment_projection(
@@ -51,12 +51,12 @@ def moment_objective(
     return sums.log_z - float(weights @ target) + add_ridge(alpha, weights, gradient), gradient
 
 
-def add_ridge(alpha: FloatArray, weights: FloatArray, gradient: FloatArray) -> float:
-    """gradient += α∘λ; returns ½ Σ α λ². Block by block: a product as long as the weights would go through memory."""
-    total = 0.0
-    for a in range(0, len(weights), _BLOCK):
-        part = weights[a : a + _BLOCK]
-        pull = alpha[a : a + _BLOCK] * part
-        gradient[a : a + _BLOCK] += pull
-        total += float(part @ pull)
-    return 0.5 * total
+def add_ridge(alpha: FloatArray, weights: FloatArray, gradient: FloatArray, workers: Workers | None = None) -> float:
+    """gradient += α∘λ; returns ½ Σ α λ²."""
+    from tiltfit.inference.kernels.vectors import add_pull
+
+    strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
+    bounds = np.append(np.arange(0, len(weights), _BLOCK), len(weights))
+    sums = np.empty(len(bounds) - 1)
+    (workers or Workers()).run(lambda a, b: add_pull(strength, weights, gradient, bounds, sums, a, b), bounds)
+    return 0.5 * float(sums.sum())

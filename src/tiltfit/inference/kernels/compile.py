@@ -20,8 +20,17 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_mode
 
 def kernel(function: Kernel) -> Kernel:
     """Compile ``function`` on its first call. Where no cache folder can be written, it is compiled anew each run."""
+    return _compiled(function, _OPTIONS)
+
+
+def summing_kernel(function: Kernel) -> Kernel:
+    """Like ``kernel``, and terms of sums may be added in another order, the same in every run. For finite numbers."""
+    return _compiled(function, {**_OPTIONS, "fastmath": {"contract", "reassoc"}})
+
+
+def _compiled(function: Kernel, options: dict[str, Any]) -> Kernel:
     try:
-        compiled = numba.njit(cache=True, **_OPTIONS)(function)
+        compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "cannot cache function …: no locator available"
-        compiled = numba.njit(**_OPTIONS)(function)
+        compiled = numba.njit(**options)(function)
     return cast(Kernel, compiled)
