@@ -94,8 +94,10 @@ share_events: st.SearchStrategy[Event] = st.one_of(
     label_sets().map(Start),
     label_sets().map(End),
 )
+option_names = st.sampled_from(["labels", "first", "then", "below", "other"])
+options = st.dictionaries(option_names, st.one_of(labels, label_sets()), max_size=3).map(lambda d: tuple(d.items()))
 count_events: st.SearchStrategy[Event] = st.one_of(
-    st.builds(Segments, labels), label_sets(0).map(Repeats), st.builds(Statistic, texts)
+    st.builds(Segments, labels), label_sets(0).map(Repeats), st.builds(Statistic, texts, options)
 )
 
 shares = st.floats(0, 1)

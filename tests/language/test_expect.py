@@ -33,6 +33,22 @@ def test_relations() -> None:
         (expect.repeats(), Repeats(), "expect.repeats()"),
         (expect.repeats("a"), Repeats(("a",)), "expect.repeats('a')"),
         (expect.statistic("n"), Statistic("n"), "expect.statistic('n')"),
+        (
+            expect.before("a", "b"),
+            Statistic("before", (("first", "a"), ("then", "b"))),
+            "expect.statistic('before', options={'first': 'a', 'then': 'b'})",
+        ),
+        (
+            expect.appears("a", "b"),
+            Statistic("appears", (("labels", ("a", "b")),)),
+            "expect.statistic('appears', options={'labels': ('a', 'b')})",
+        ),
+        (expect.distinct(), Statistic("distinct"), "expect.statistic('distinct')"),
+        (
+            expect.short("a", below=3),
+            Statistic("short", (("below", 3), ("labels", ("a",)))),
+            "expect.statistic('short', options={'below': 3, 'labels': ('a',)})",
+        ),
     ],
 )
 def test_events(expectation, event, code) -> None:

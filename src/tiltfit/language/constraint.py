@@ -87,7 +87,7 @@ class Constraint(Exact):
     def speaks_of_fields(self, name: Label) -> bool:
         """Whether ``name`` may be an entity of BIO labels: segments are of those, not of tags."""
         events = (self.event, *(() if self.of is None else (self.of.event,)))
-        return any(isinstance(event, Segments) and name in event.names for event in events)
+        return any((isinstance(event, Segments) or event.whole) and name in event.names for event in events)
 
     @property
     def is_hard(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tiltfit.errors import ConstraintError
 from tiltfit.language.event import Document, Event, any_label, arguments
 from tiltfit.language.prose import quote, show
 from tiltfit.language.table import Table
@@ -13,6 +14,8 @@ from tiltfit.language.values import Label, label, labels, text
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
     from tiltfit.language.condition import Condition
+
+Option = Label | tuple[Label, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +63,7 @@ class Repeats(Event):
     labels: tuple[Label, ...] = ()
     keys = ("repeats",)
     counts = True
+    whole = True
     unordered = ("labels",)
 
     def __post_init__(self) -> None:
@@ -99,31 +103,84 @@ class Repeats(Event):
         return any_label(self.labels) if self.labels else "any field"
 
 
+_LABELS = ("labels", "first", "then")  # options that name labels
+_WORDS = {
+    "appears": "the share of sequences with {labels}",
+    "missing": "the number of missing fields among {listed}",
+    "distinct": "the number of different fields among {listed}",
+    "before": "the share of sequences where {first} comes before {then}",
+    "short": "the number of segments of {labels} shorter than {below} tokens",
+    "capped": "the number of segments of {labels}, up to {cap},",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class Statistic(Event):
-    """A named statistic of the whole sequence."""
+    """A named statistic of the whole sequence, with its options: ``Statistic("before", first="author", then="title")``.
+
+    Options are labels, whole numbers, or tuples of labels. Which there are is for the statistic of that name to say.
+    """
 
     name: str
+    options: tuple[tuple[str, Option], ...] = ()
     keys = ("statistic",)
     counts = True
+    whole = True
 
     def __post_init__(self) -> None:
-        self._set(name=text(self.name, "The name of a statistic"))
+        given = dict(self.options)
+        self._set(
+            name=text(self.name, "The name of a statistic"),
+            options=tuple((key, _option(self.name, key, given[key])) for key in sorted(given)),
+        )
+
+    @property
+    def names(self) -> tuple[Label, ...]:
+        found = [dict(self.options).get(key, ()) for key in _LABELS]
+        return tuple(name for value in found for name in (value if isinstance(value, tuple) else (value,)))
 
     def to_document(self) -> Document:
-        return {"statistic": self.name}
+        if not self.options:
+            return {"statistic": self.name}
+        options = {key: list(value) if isinstance(value, tuple) else value for key, value in self.options}
+        return {"statistic": {"name": self.name, **options}}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Statistic:
-        return cls(table.text(key))
+        if isinstance(table.raw(key), str):
+            return cls(table.text(key))
+        inner = table.child(key)
+        name = inner.text("name")
+        return cls(name, tuple((k, _option(name, k, inner.raw(k))) for k in inner.keys if k != "name"))
 
     @property
     def code(self) -> tuple[str, str]:
-        return "expect.statistic", repr(self.name)
+        options = f", options={dict(self.options)!r}" if self.options else ""
+        return "expect.statistic", f"{self.name!r}{options}"
 
     def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
         only = "" if given is None else f", counting only tokens {given.clause('tokens')}"
-        return f"the statistic {quote(self.name)} of {subject} is {number} on average{only}"
+        given_options = {key: _shown(value) for key, value in self.options}
+        listed = given_options.get("labels", "all of them")
+        known = {"labels": "any field", "listed": listed, "below": "2", "cap": "1"} | given_options
+        if self.name in _WORDS and all(f"{{{key}}}" not in _WORDS[self.name] or key in known for key in _LABELS):
+            return f"{_WORDS[self.name].format(**known)} is {number} on average{only}"
+        options = ", ".join(f"{key} {_shown(value)}" for key, value in self.options)
+        what = quote(self.name) + (f" ({options})" if options else "")
+        return f"the statistic {what} of {subject} is {number} on average{only}"
 
     def among(self, given: Condition | None, unit: Unit) -> str:
         raise NotImplementedError  # a statistic has no instances: constraints refuse it with `of`
+
+
+def _option(name: str, key: object, value: object) -> Option:
+    what = f"The option {key!r} of the statistic {name!r}"
+    if not isinstance(key, str) or not key.isidentifier() or key == "name":
+        raise ConstraintError(f"{what} is not a name that an option can have.")
+    if isinstance(value, list | tuple):
+        return labels(value, what)
+    return label(value, what)
+
+
+def _shown(value: Option) -> str:
+    return any_label(value) if isinstance(value, tuple) else show(value)

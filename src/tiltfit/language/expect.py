@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from tiltfit.errors import ConstraintError
 from tiltfit.language.conditions import Column, Condition
@@ -194,9 +194,25 @@ class _Expect:
         """How often a field comes back in a sequence: one of these, or any."""
         return _expectation(Repeats(labels), **scope)
 
-    def statistic(self, name: str, **scope: Unpack[_Scope]) -> Expectation:
-        """A named statistic of the whole sequence."""
-        return _expectation(Statistic(name), **scope)
+    def appears(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """Whether a field, any of these, occurs in a sequence at all."""
+        return self.statistic("appears", {"labels": labels}, **scope)
+
+    def before(self, first: Label, then: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """Whether both fields occur in a sequence, and ``first`` comes first."""
+        return self.statistic("before", {"first": first, "then": then}, **scope)
+
+    def distinct(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
+        """How many different fields occur in a sequence: of these, or of all."""
+        return self.statistic("distinct", {"labels": labels} if labels else None, **scope)
+
+    def short(self, *labels: Label, below: int, **scope: Unpack[_Scope]) -> Expectation:
+        """How many segments have fewer than ``below`` tokens: of these fields, or of all."""
+        return self.statistic("short", {"below": below} | ({"labels": labels} if labels else {}), **scope)
+
+    def statistic(self, name: str, options: Mapping[str, Any] | None = None, **scope: Unpack[_Scope]) -> Expectation:
+        """A statistic of the whole sequence by its name: one that comes with the library, or a registered one."""
+        return _expectation(Statistic(name, tuple((options or {}).items())), **scope)
 
     def __repr__(self) -> str:
         return "expect"
