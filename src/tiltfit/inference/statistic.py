@@ -1,0 +1,85 @@
+"""The protocol of statistics of whole label sequences, and the check of those that people write."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import ConstraintError
+
+Labels = npt.NDArray[np.intp]
+
+_TOLERANCE = 1e-9
+
+
+class Statistic(ABC):
+    """g(y): a number that a whole label sequence y has. Labels are numbers, in the order of the classes.
+
+    Write ``name`` and ``count``. Write ``change`` too where it is cheaper than counting twice: the sampler asks it for
+    every label at every position. ``least`` says below what ``count`` never falls, if that is known: a decoder can then
+    prove that its answer is the best one. Both methods must leave ``labels`` as they are and depend on nothing else.
+
+    >>> class Ends(Statistic):
+    ...     name = "ends as it began"
+    ...     least = 0.0
+    ...     def count(self, labels):
+    ...         return float(labels[0] == labels[-1])
+    >>> Ends().change(np.array([0, 1, 1]), 2, 0)
+    1.0
+    """
+
+    name: str
+    least: float = -math.inf
+
+    @abstractmethod
+    def count(self, labels: Labels) -> float:
+        """g(labels)."""
+
+    def change(self, labels: Labels, t: int, label: int) -> float:
+        """g of the sequence whose label at t is ``label``, less g(labels)."""
+        changed = labels.copy()
+        changed[t] = label
+        return self.count(changed) - self.count(labels)
+
+
+def check_statistic(statistic: Statistic, n_labels: int, *, n_sequences: int = 50, seed: int = 0) -> None:
+    """Raise unless ``count`` is a finite number, at least ``least``, and ``change`` agrees with it, on random sequences
+    of one to twelve tokens."""
+    rng = np.random.default_rng(seed)
+    for _ in range(n_sequences):
+        labels = rng.integers(0, n_labels, rng.integers(1, 13)).astype(np.intp)
+        if rng.random() < 0.5:  # long segments, too
+            labels = np.sort(labels)
+        t, label = int(rng.integers(len(labels))), int(rng.integers(n_labels))
+        _check_one(statistic, labels, t, label)
+
+
+def _check_one(statistic: Statistic, labels: Labels, t: int, label: int) -> None:
+    kept, changed = labels.copy(), labels.copy()
+    changed[t] = label
+    before, after = _count(statistic, labels), _count(statistic, changed)
+    difference = statistic.change(labels, t, label)
+    if not np.array_equal(kept, labels):
+        raise ConstraintError(
+            f'The statistic "{statistic.name}" changed the labels it was given, {kept.tolist()}: let it copy them.'
+        )
+    if not abs(difference - (after - before)) <= _TOLERANCE * max(1.0, abs(before), abs(after)):
+        raise ConstraintError(
+            f'In the statistic "{statistic.name}" change and count disagree: for the labels {labels.tolist()},'
+            f" change(labels, {t}, {label}) is {difference}, but count goes from {before} to {after}."
+            " Correct change, or leave it out: then it is derived from count."
+        )
+
+
+def _count(statistic: Statistic, labels: Labels) -> float:
+    value = statistic.count(labels)
+    if not math.isfinite(value) or value < statistic.least:
+        floor = "" if statistic.least == -math.inf else f" of at least {statistic.least} (its attribute `least`)"
+        raise ConstraintError(
+            f'The statistic "{statistic.name}" must be a finite number{floor}; it is {value} for the labels'
+            f" {labels.tolist()}."
+        )
+    return value

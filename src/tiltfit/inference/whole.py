@@ -1,0 +1,314 @@
+"""Label sequences with priced statistics of the whole sequence.
+
+    q(y | x_s) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t] + Σ_k whole[s, k]·g_k(y))
+
+By dynamic programming over what statistics must remember, exactly, where that is affordable; else by Markov chains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.chain import Chains, IntArray
+from tiltfit.inference.plain import Steps, best_plain, sample_plain
+from tiltfit.inference.potentials import FloatArray, Potentials
+from tiltfit.inference.segmental import Segmental
+from tiltfit.inference.statistic import Statistic
+
+if TYPE_CHECKING:
+    from tiltfit.inference.kernels.form import Form
+    from tiltfit.inference.kernels.memory import Memory
+
+State = npt.NDArray[np.int16]
+
+_CHUNKS = 32  # so many sums over sequences at most
+_CHUNK = 8192  # positions in a chunk, at least: kernels are called once a chunk and step
+_ROOM = 1 << 22  # numbers in all sums of edges together, about
+
+
+@dataclass(frozen=True, eq=False)
+class WholeMarginals:
+    """Expectations under q. ``refused``: the sequences without an answer; theirs are NaN and not in any sum.
+
+    ``log_z[n]`` is exact, or NaN where q was sampled; −inf where no labelling is possible: all expectations are 0 then.
+    ``node[N, L]``; ``edge[K, L, L]``, summed over weighted sequences; ``whole[n, S]``: E[g_k] of every sequence.
+    ``totals[m, S]``: Σ_s weight_s·g_k after every sweep, ``accepted[n]``: the share of whole-sequence proposals that
+    were accepted (both only where q was sampled).
+    """
+
+    log_z: FloatArray
+    node: FloatArray
+    edge: FloatArray
+    whole: FloatArray
+    refused: IntArray
+    totals: FloatArray
+    accepted: FloatArray
+    n_sweeps: int = 0
+
+
+class Best(NamedTuple):
+    """The best label sequences, one label a position (−1 where none was found), their scores (−inf), and whether it is
+    proven that each is the best, or that there is none."""
+
+    labels: IntArray
+    scores: FloatArray
+    proven: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeChains:
+    """Chains with statistics, at least one. Segmental statistics must be of the same fields."""
+
+    chains: Chains
+    statistics: tuple[Statistic, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", tuple(self.statistics))
+        if not self.statistics:
+            raise DataError("There are no whole-sequence statistics; Chains alone do without.")
+        several = [s.fields for s in self.statistics if isinstance(s, Segmental)]
+        if any(fields != several[0] for fields in several):
+            raise DataError("Statistics of one set of sequences must be of the same fields.")
+
+    def fresh(self) -> State:
+        """Where chains are before their first step: nowhere."""
+        return np.full(self.chains.offsets[-1], -1, dtype=np.int16)
+
+    @cached_property
+    def form(self) -> Form | None:
+        """The statistics as kernels take them; None if there is one that only Python knows."""
+        from tiltfit.inference.kernels.form import pack
+
+        segmental = [s for s in self.statistics if isinstance(s, Segmental)]
+        return pack(segmental) if len(segmental) == len(self.statistics) else None
+
+    def cost(self) -> FloatArray:
+        """About how many operations ``exact`` takes a sequence if it can drop nothing; inf where it cannot be used.
+
+        Σ_t (what can be remembered after t labels)·L²·4. What is unlikely is dropped, so it is often far less.
+        """
+        from tiltfit.inference.kernels.form import memories
+
+        if self.form is None or self._memory is None:
+            return np.full(len(self.chains), np.inf)
+        lengths = self.chains.lengths
+        return 4.0 * (len(self.form.field) - 1) ** 2 * np.cumsum(memories(self.form, int(lengths.max())))[lengths - 1]
+
+    def exact(
+        self,
+        potentials: Potentials,
+        whole: FloatArray,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        tol: float = 1e-9,
+        max_rows: int = 400_000,
+    ) -> WholeMarginals:
+        """By dynamic programming: every probability is off by at most ``tol``, a mean by tol times its range.
+
+        Refused are sequences for which more than ``max_rows`` rows were needed in spite of dropping what is unlikely
+        (a row: what is remembered at one position; 400,000 of 13 labels are 120 MB a worker), and all of them if some
+        statistic is not segmental.
+        """
+        from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.whole import infer_whole, new_room
+
+        node, edge = self.chains.checked(potentials)
+        prices, weights, n = self._prices(whole), self._weights(weight), len(self.chains)
+        self._labels(node.shape[1])
+        log_z, means, marginals = np.full(n, np.nan), np.zeros((n, len(self.statistics))), np.zeros_like(node)
+        form, memory, costs = self.form, self._memory, self.cost()
+        edges = np.zeros_like(edge)
+        if form is not None and memory is not None:
+            work = np.concatenate([[0.0], np.cumsum(costs / costs.max())])
+            cuts = np.unique(np.searchsorted(work, np.linspace(0.0, work[-1], _CHUNKS + 1)))
+            tables, sums = edge_tables(edge), np.zeros((len(cuts) - 1, *edge.shape))
+
+            def run(a: int, b: int) -> None:
+                room = new_room(form, memory, int(self.chains.lengths[cuts[a] : cuts[b]].max()), max_rows)
+                for c in range(a, b):
+                    infer_whole(
+                        node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, weights, tol,
+                        room, log_z, marginals, sums[c], means, cuts[c], cuts[c + 1],
+                    )  # fmt: skip
+
+            (workers or Workers()).run(run, (1e6 * work[cuts]).astype(np.int64))
+            edges = sums.sum(axis=0)
+        log_z = self._told_apart(log_z, potentials, prices, workers)
+        refused = np.flatnonzero(np.isnan(log_z))
+        marginals[self.chains.positions(refused)], means[refused] = np.nan, np.nan
+        return WholeMarginals(
+            log_z, marginals, edges, means, refused, np.empty((0, len(self.statistics))), np.full(n, np.nan)
+        )
+
+    def _told_apart(
+        self, log_z: FloatArray, potentials: Potentials, prices: FloatArray, workers: Workers | None
+    ) -> FloatArray:
+        """NaN where no mass was left only because numbers have an end: there are possible labels after all."""
+        empty = np.flatnonzero(log_z == -np.inf)
+        if len(empty) == 0:
+            return log_z
+        few = WholeChains(self.chains.take(empty), self.statistics)
+        part = Potentials(potentials.node[self.chains.positions(empty)], potentials.edge)
+        best = few.best(part, prices if len(prices) == 1 else prices[empty], workers)
+        answer = log_z.copy()
+        answer[empty[(best.scores > -np.inf) | ~best.proven]] = np.nan
+        return answer
+
+    def best(
+        self, potentials: Potentials, whole: FloatArray, workers: Workers | None = None, *, max_rows: int = 400_000
+    ) -> Best:
+        """The best label sequences, statistics at their prices; −inf forbids what counts above 0.
+
+        A beam search first; where it cannot prove that it found the best, wider ones up to ``max_rows`` rows, dropping
+        only what cannot beat it. With statistics that are not segmental: the best of the chain's best, see ``plain``.
+        """
+        from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.whole_best import best_whole, new_room
+
+        node, edge = self.chains.checked(potentials)
+        prices, form, memory = self._prices(whole), self.form, self._memory
+        self._labels(node.shape[1])
+        if form is None or memory is None:
+            return Best(*best_plain(self.chains, self.statistics, potentials, prices, workers))
+        labels, scores = np.empty(len(node), dtype=np.intp), np.empty(len(self.chains))
+        proven, tables = np.zeros(len(self.chains), dtype=np.bool_), edge_tables(edge)
+
+        def run(a: int, b: int) -> None:
+            room = new_room(form, memory, int(self.chains.lengths[a:b].max()), max_rows)
+            best_whole(
+                node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, room, labels, scores,
+                proven, a, b,
+            )  # fmt: skip
+
+        (workers or Workers()).run(run, self.chains.offsets)
+        return Best(labels, scores, proven)
+
+    @cached_property
+    def _memory(self) -> Memory | None:
+        """None if what statistics must remember does not fit into a number."""
+        from tiltfit.inference.kernels.memory import new_memory
+
+        try:
+            return None if self.form is None else new_memory(self.form)
+        except OverflowError:
+            return None
+
+    def sample(
+        self,
+        potentials: Potentials,
+        whole: FloatArray,
+        state: State,
+        n_sweeps: int,
+        seed: int,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        burn_in: int = 0,
+    ) -> WholeMarginals:
+        """Means over ``n_sweeps`` steps of one Markov chain a sequence, after ``burn_in`` more that are not counted.
+
+        ``state``, one label a position, is where the chains are; it is changed. Labels that are not possible (−1) are
+        drawn anew. What happens depends on the seed, the state and the number of a sequence, not on the workers: give
+        every call another seed. Refused are sequences for which no labels were found that no statistic forbids.
+        """
+        from tiltfit.inference.kernels.gibbs import open_tables
+        from tiltfit.inference.kernels.mixture import NOT_FOUND, Outcome, Problem, sample_chunk
+        from tiltfit.inference.kernels.propose import IMPOSSIBLE
+
+        node, edge = self.chains.checked(potentials)
+        prices, weights = self._prices(whole), self._weights(weight)
+        self._labels(node.shape[1])
+        self._check_state(state, node.shape[1], n_sweeps, burn_in)
+        if self.form is None:
+            steps = sample_plain(
+                self.chains, self.statistics, potentials, prices, state, n_sweeps, seed, weights, burn_in
+            )
+            return _summary(self.chains, steps, n_sweeps)
+        tables, (n, n_statistics) = open_tables(edge), (len(self.chains), len(self.statistics))
+        cuts = self._cuts(tables.factor.size)
+        outcome = Outcome(
+            np.zeros_like(node), np.zeros((n, n_statistics)), np.zeros((len(cuts) - 1, *tables.factor.shape)),
+            np.zeros((len(cuts) - 1, n_sweeps, n_statistics)), np.zeros(n), np.zeros(n, dtype=np.int8),
+        )  # fmt: skip
+        problem = Problem(node, self.chains.offsets, self.chains.kind, tables, self.form, prices, weights)
+
+        def run(a: int, b: int) -> None:
+            for c in range(a, b):
+                sample_chunk(
+                    problem, np.uint64(seed % 2**64), burn_in, state, outcome, c, int(cuts[c]), int(cuts[c + 1])
+                )
+
+        (workers or Workers()).run(run, self.chains.offsets[cuts])
+        n_kinds, n_labels = edge.shape[:2]
+        edges = np.ascontiguousarray(outcome.edge.sum(axis=0)[:n_kinds, :n_labels, :n_labels])
+        steps = Steps(
+            outcome.node, edges, outcome.whole, outcome.totals.sum(axis=0), outcome.accepted,
+            outcome.status != IMPOSSIBLE, outcome.status != NOT_FOUND,
+        )  # fmt: skip
+        return _summary(self.chains, steps, n_sweeps)
+
+    def _prices(self, whole: FloatArray) -> FloatArray:
+        """[1, S] or [n, S]."""
+        prices = np.atleast_2d(np.ascontiguousarray(whole, dtype=np.float64))
+        n, n_statistics = len(self.chains), len(self.statistics)
+        if prices.shape not in {(1, n_statistics), (n, n_statistics)}:
+            raise DataError(
+                f"Prices of shape {np.shape(whole)} do not fit {n} sequences and {n_statistics} statistics: one row for"
+                " all, or one for each."
+            )
+        if np.any(np.isnan(prices)) or np.any(prices == np.inf):
+            raise DataError("Prices of statistics must be numbers or −inf, which forbids what counts above 0.")
+        forbidding = np.flatnonzero(np.any(prices == -np.inf, axis=0))
+        for k in forbidding:
+            statistic = self.statistics[k]
+            parts = statistic.parts if isinstance(statistic, Segmental) else (statistic,)
+            if any(part.least < 0.0 for part in parts):
+                raise UnsupportedError(
+                    f'A price of −inf forbids what counts above 0, but the statistic "{statistic.name}" may be below:'
+                    " give it a finite price."
+                )
+        return prices
+
+    def _labels(self, n_labels: int) -> None:
+        for statistic in self.statistics:
+            if isinstance(statistic, Segmental) and statistic.fields.n_labels != n_labels:
+                raise DataError(
+                    f"The statistics are of {statistic.fields.n_labels} labels, the potentials of {n_labels}."
+                )
+
+    def _weights(self, weight: FloatArray | None) -> FloatArray:
+        return np.ones(len(self.chains)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+
+    def _check_state(self, state: State, n_labels: int, n_sweeps: int, burn_in: int) -> None:
+        if n_labels > np.iinfo(np.int16).max:
+            raise UnsupportedError(f"The sampler takes up to {np.iinfo(np.int16).max} labels; there are {n_labels}.")
+        if state.shape != (self.chains.offsets[-1],) or state.dtype != np.int16 or not state.flags.c_contiguous:
+            raise DataError(
+                f"The state is one int16 a position, {self.chains.offsets[-1]} in all, as fresh() makes it."
+            )
+        if n_sweeps < 1 or burn_in < 0:
+            raise DataError(
+                f"The sampler takes at least one sweep and no negative burn-in, not {n_sweeps} and {burn_in}."
+            )
+
+    def _cuts(self, table_size: int) -> IntArray:
+        """Bounds of chunks of sequences, by the data alone."""
+        offsets = self.chains.offsets
+        chunks = max(1, min(_CHUNKS, _ROOM // max(1, table_size), int(offsets[-1]) // _CHUNK))
+        goals = np.linspace(0, offsets[-1], chunks + 1)[1:-1]
+        return np.unique(np.concatenate([[0], np.searchsorted(offsets, goals), [len(self.chains)]])).astype(np.intp)
+
+
+def _summary(chains: Chains, steps: Steps, n_sweeps: int) -> WholeMarginals:
+    refused = np.flatnonzero(~steps.found)
+    steps.node[chains.positions(refused)], steps.whole[refused] = np.nan, np.nan
+    log_z = np.where(steps.possible, np.nan, -np.inf)
+    return WholeMarginals(log_z, steps.node, steps.edge, steps.whole, refused, steps.totals, steps.accepted, n_sweeps)
