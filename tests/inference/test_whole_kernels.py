@@ -18,7 +18,7 @@ from tiltfit.inference.kernels.propose import filter_forward
 
 
 def one_sweep(chains, potentials, statistics, prices, labels, logs):
-    """The probabilities that labels were drawn from, and the counts that were kept up; ``labels`` become those drawn."""
+    """The probabilities that labels were drawn from, and the counts kept up; ``labels`` become those drawn."""
     form, n = pack(statistics), len(chains)
     problem = Problem(
         potentials.node, chains.offsets, chains.kind, open_tables(potentials.edge), form, prices[None], np.ones(n)

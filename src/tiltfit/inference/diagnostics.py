@@ -30,7 +30,7 @@ def effective_sample_size(series: FloatArray) -> FloatArray:
     centred = values - values.mean(axis=0)
     spectrum = np.fft.rfft(centred, 2 * m, axis=0)
     covariance = np.fft.irfft(np.abs(spectrum) ** 2, 2 * m, axis=0)[:m] / m
-    still = np.ptp(values, axis=0) <= 1e-12 * np.max(np.abs(values), axis=0)
+    still = np.ptp(values, axis=0) <= _rounding(values)
     sizes = [float(m) if still[k] else _size_of(covariance[:, k], m) for k in range(values.shape[1])]
     return _like(series, np.array(sizes))
 
@@ -60,10 +60,16 @@ def split_r_hat(series: FloatArray) -> FloatArray:
     halves = np.stack([values[:half], values[len(values) - half :]])
     within = halves.var(axis=1, ddof=1).mean(axis=0)
     between = halves.mean(axis=1).var(axis=0, ddof=1)
-    moved = np.where(between > 0.0, np.inf, 1.0)  # halves that never move: apart, or the same
+    still = np.ptp(halves, axis=1).max(axis=0) <= _rounding(values)
+    apart = np.where(np.ptp(values, axis=0) <= _rounding(values), 1.0, np.inf)  # of halves that never move
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.sqrt((half - 1) / half + between / within)
-    return _like(series, np.where(within > 0.0, ratio, moved))
+    return _like(series, np.where(still, apart, ratio))
+
+
+def _rounding(values: FloatArray) -> FloatArray:
+    """[S]: differences up to here are of rounding; a variance of equal numbers need not be quite 0."""
+    return np.asarray(1e-12 * np.max(np.abs(values), axis=0))
 
 
 def _columns(series: FloatArray) -> FloatArray:

@@ -2,14 +2,22 @@
 
     q(y | x_s) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t] + Σ_k whole[s, k]·g_k(y))
 
-By dynamic programming over what statistics must remember, exactly, where that is affordable; else by Markov chains.
+``WholeChains`` infers exactly, by dynamic programming over what statistics must remember, or by Markov chains, and
+finds the best label sequences; ``choice.infer`` takes the cheaper way. What all of them take:
+
+    potentials   ``Potentials(node[N, L], edge[K, L, L])``, as ``Chains`` take them
+    whole        prices of the S statistics, [S] for all sequences or [n, S] for each: what one more of g_k adds to the
+                 score, so that a price below 0 makes it rarer. −inf forbids g_k > 0; to forbid g_k above another value,
+                 price ``bounds.excess(statistic, value)`` so
+    workers      threads; results are the same bits on any number of them
+    weight       what sequences count in ``edge`` and ``totals``, [n]; 1 each if None
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,50 +29,31 @@ from tiltfit.inference.plain import Steps, best_plain, sample_plain
 from tiltfit.inference.potentials import FloatArray, Potentials
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 if TYPE_CHECKING:
     from tiltfit.inference.kernels.form import Form
     from tiltfit.inference.kernels.memory import Memory
 
-State = npt.NDArray[np.int16]
-
 _CHUNKS = 32  # so many sums over sequences at most
 _CHUNK = 8192  # positions in a chunk, at least: kernels are called once a chunk and step
 _ROOM = 1 << 22  # numbers in all sums of edges together, about
-
-
-@dataclass(frozen=True, eq=False)
-class WholeMarginals:
-    """Expectations under q. ``refused``: the sequences without an answer; theirs are NaN and not in any sum.
-
-    ``log_z[n]`` is exact, or NaN where q was sampled; −inf where no labelling is possible: all expectations are 0 then.
-    ``node[N, L]``; ``edge[K, L, L]``, summed over weighted sequences; ``whole[n, S]``: E[g_k] of every sequence.
-    ``totals[m, S]``: Σ_s weight_s·g_k after every sweep, ``accepted[n]``: the share of whole-sequence proposals that
-    were accepted (both only where q was sampled).
-    """
-
-    log_z: FloatArray
-    node: FloatArray
-    edge: FloatArray
-    whole: FloatArray
-    refused: IntArray
-    totals: FloatArray
-    accepted: FloatArray
-    n_sweeps: int = 0
-
-
-class Best(NamedTuple):
-    """The best label sequences, one label a position (−1 where none was found), their scores (−inf), and whether it is
-    proven that each is the best, or that there is none."""
-
-    labels: IntArray
-    scores: FloatArray
-    proven: npt.NDArray[np.bool_]
+MAX_ROWS = 400_000  # of dynamic programming
 
 
 @dataclass(frozen=True, eq=False)
 class WholeChains:
-    """Chains with statistics, at least one. Segmental statistics must be of the same fields."""
+    """Chains with S statistics, at least one. Segmental statistics must be of the same fields.
+
+    >>> from tiltfit.inference.fields import Fields
+    >>> from tiltfit.inference.statistics import repeats
+    >>> chains = Chains(np.array([0, 3]), np.zeros(3, dtype=np.int32), n_kinds=1)
+    >>> whole = WholeChains(chains, (repeats(Fields.plain("ab")),))
+    >>> flat = Potentials(np.zeros((3, 2)))
+    >>> got = whole.exact(flat, np.array([-np.inf]))  # of the 8 labellings, aba and bab repeat a field
+    >>> float(np.exp(got.log_z[0]).round(9)), got.edge.round(3).tolist()
+    (6.0, [[[0.667, 0.333], [0.333, 0.667]]])
+    """
 
     chains: Chains
     statistics: tuple[Statistic, ...]
@@ -77,9 +66,13 @@ class WholeChains:
         if any(fields != several[0] for fields in several):
             raise DataError("Statistics of one set of sequences must be of the same fields.")
 
-    def fresh(self) -> State:
-        """Where chains are before their first step: nowhere."""
-        return np.full(self.chains.offsets[-1], -1, dtype=np.int16)
+    def start(self, seed: int = 0) -> SamplerState:
+        """The sampler's state before its first step."""
+        return SamplerState(np.full(self.chains.offsets[-1], -1, dtype=np.int16), seed)
+
+    def take(self, sequences: IntArray) -> WholeChains:
+        """These sequences alone, in this order."""
+        return WholeChains(self.chains.take(sequences), self.statistics)
 
     @cached_property
     def form(self) -> Form | None:
@@ -109,7 +102,7 @@ class WholeChains:
         *,
         weight: FloatArray | None = None,
         tol: float = 1e-9,
-        max_rows: int = 400_000,
+        max_rows: int = MAX_ROWS,
     ) -> WholeMarginals:
         """By dynamic programming: every probability is off by at most ``tol``, a mean by tol times its range.
 
@@ -118,10 +111,11 @@ class WholeChains:
         statistic is not segmental.
         """
         from tiltfit.inference.kernels.chain import edge_tables
-        from tiltfit.inference.kernels.whole import infer_whole, new_room
+        from tiltfit.inference.kernels.whole import infer_whole
+        from tiltfit.inference.kernels.whole_back import new_room
 
         node, edge = self.chains.checked(potentials)
-        prices, weights, n = self._prices(whole), self._weights(weight), len(self.chains)
+        prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
         self._labels(node.shape[1])
         log_z, means, marginals = np.full(n, np.nan), np.zeros((n, len(self.statistics))), np.zeros_like(node)
         form, memory, costs = self.form, self._memory, self.cost()
@@ -155,15 +149,14 @@ class WholeChains:
         empty = np.flatnonzero(log_z == -np.inf)
         if len(empty) == 0:
             return log_z
-        few = WholeChains(self.chains.take(empty), self.statistics)
         part = Potentials(potentials.node[self.chains.positions(empty)], potentials.edge)
-        best = few.best(part, prices if len(prices) == 1 else prices[empty], workers)
+        best = self.take(empty).best(part, prices if len(prices) == 1 else prices[empty], workers)
         answer = log_z.copy()
         answer[empty[(best.scores > -np.inf) | ~best.proven]] = np.nan
         return answer
 
     def best(
-        self, potentials: Potentials, whole: FloatArray, workers: Workers | None = None, *, max_rows: int = 400_000
+        self, potentials: Potentials, whole: FloatArray, workers: Workers | None = None, *, max_rows: int = MAX_ROWS
     ) -> Best:
         """The best label sequences, statistics at their prices; −inf forbids what counts above 0.
 
@@ -174,7 +167,7 @@ class WholeChains:
         from tiltfit.inference.kernels.whole_best import best_whole, new_room
 
         node, edge = self.chains.checked(potentials)
-        prices, form, memory = self._prices(whole), self.form, self._memory
+        prices, form, memory = self.rows(whole), self.form, self._memory
         self._labels(node.shape[1])
         if form is None or memory is None:
             return Best(*best_plain(self.chains, self.statistics, potentials, prices, workers))
@@ -205,46 +198,45 @@ class WholeChains:
         self,
         potentials: Potentials,
         whole: FloatArray,
-        state: State,
-        n_sweeps: int,
-        seed: int,
+        state: SamplerState,
+        n_steps: int,
         workers: Workers | None = None,
         *,
         weight: FloatArray | None = None,
         burn_in: int = 0,
     ) -> WholeMarginals:
-        """Means over ``n_sweeps`` steps of one Markov chain a sequence, after ``burn_in`` more that are not counted.
+        """Means over ``n_steps`` steps of one Markov chain a sequence, after ``burn_in`` more that are not counted.
 
-        ``state``, one label a position, is where the chains are; it is changed. Labels that are not possible (−1) are
-        drawn anew. What happens depends on the seed, the state and the number of a sequence, not on the workers: give
-        every call another seed. Refused are sequences for which no labels were found that no statistic forbids.
+        A step is a proposal of all labels and a Gibbs pass over them. Chains go on from ``state``, whose labels are
+        drawn anew where they have become impossible; the answer's ``state`` is where they end, and the one given is
+        left as it is. Refused are sequences for which no labels were found that no statistic forbids. For a trace by
+        sequence, take steps one by one. O(n_steps·N·L + N·L²); slow if a statistic is not segmental.
         """
         from tiltfit.inference.kernels.gibbs import open_tables
         from tiltfit.inference.kernels.mixture import NOT_FOUND, Outcome, Problem, sample_chunk
         from tiltfit.inference.kernels.propose import IMPOSSIBLE
 
         node, edge = self.chains.checked(potentials)
-        prices, weights = self._prices(whole), self._weights(weight)
+        prices, weights = self.rows(whole), self.weights(weight)
         self._labels(node.shape[1])
-        self._check_state(state, node.shape[1], n_sweeps, burn_in)
+        labels = self._begin(state, node.shape[1], n_steps, burn_in)
         if self.form is None:
             steps = sample_plain(
-                self.chains, self.statistics, potentials, prices, state, n_sweeps, seed, weights, burn_in
+                self.chains, self.statistics, potentials, prices, labels, n_steps, state.stream(), weights, burn_in
             )
-            return _summary(self.chains, steps, n_sweeps)
+            return _summary(self.chains, steps, state.after(labels))
         tables, (n, n_statistics) = open_tables(edge), (len(self.chains), len(self.statistics))
         cuts = self._cuts(tables.factor.size)
         outcome = Outcome(
             np.zeros_like(node), np.zeros((n, n_statistics)), np.zeros((len(cuts) - 1, *tables.factor.shape)),
-            np.zeros((len(cuts) - 1, n_sweeps, n_statistics)), np.zeros(n), np.zeros(n, dtype=np.int8),
+            np.zeros((len(cuts) - 1, n_steps, n_statistics)), np.zeros(n), np.zeros(n, dtype=np.int8),
         )  # fmt: skip
+        seed = np.uint64(state.stream())
         problem = Problem(node, self.chains.offsets, self.chains.kind, tables, self.form, prices, weights)
 
         def run(a: int, b: int) -> None:
             for c in range(a, b):
-                sample_chunk(
-                    problem, np.uint64(seed % 2**64), burn_in, state, outcome, c, int(cuts[c]), int(cuts[c + 1])
-                )
+                sample_chunk(problem, seed, burn_in, labels, outcome, c, int(cuts[c]), int(cuts[c + 1]))
 
         (workers or Workers()).run(run, self.chains.offsets[cuts])
         n_kinds, n_labels = edge.shape[:2]
@@ -253,9 +245,9 @@ class WholeChains:
             outcome.node, edges, outcome.whole, outcome.totals.sum(axis=0), outcome.accepted,
             outcome.status != IMPOSSIBLE, outcome.status != NOT_FOUND,
         )  # fmt: skip
-        return _summary(self.chains, steps, n_sweeps)
+        return _summary(self.chains, steps, state.after(labels))
 
-    def _prices(self, whole: FloatArray) -> FloatArray:
+    def rows(self, whole: FloatArray) -> FloatArray:
         """[1, S] or [n, S]."""
         prices = np.atleast_2d(np.ascontiguousarray(whole, dtype=np.float64))
         n, n_statistics = len(self.chains), len(self.statistics)
@@ -284,20 +276,15 @@ class WholeChains:
                     f"The statistics are of {statistic.fields.n_labels} labels, the potentials of {n_labels}."
                 )
 
-    def _weights(self, weight: FloatArray | None) -> FloatArray:
+    def weights(self, weight: FloatArray | None) -> FloatArray:
         return np.ones(len(self.chains)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
 
-    def _check_state(self, state: State, n_labels: int, n_sweeps: int, burn_in: int) -> None:
+    def _begin(self, state: SamplerState, n_labels: int, n_steps: int, burn_in: int) -> npt.NDArray[np.int16]:
         if n_labels > np.iinfo(np.int16).max:
             raise UnsupportedError(f"The sampler takes up to {np.iinfo(np.int16).max} labels; there are {n_labels}.")
-        if state.shape != (self.chains.offsets[-1],) or state.dtype != np.int16 or not state.flags.c_contiguous:
-            raise DataError(
-                f"The state is one int16 a position, {self.chains.offsets[-1]} in all, as fresh() makes it."
-            )
-        if n_sweeps < 1 or burn_in < 0:
-            raise DataError(
-                f"The sampler takes at least one sweep and no negative burn-in, not {n_sweeps} and {burn_in}."
-            )
+        if n_steps < 1 or burn_in < 0:
+            raise DataError(f"The sampler takes one step or more and no negative burn-in, not {n_steps} and {burn_in}.")
+        return state.fitting(self.chains, n_labels)
 
     def _cuts(self, table_size: int) -> IntArray:
         """Bounds of chunks of sequences, by the data alone."""
@@ -307,8 +294,8 @@ class WholeChains:
         return np.unique(np.concatenate([[0], np.searchsorted(offsets, goals), [len(self.chains)]])).astype(np.intp)
 
 
-def _summary(chains: Chains, steps: Steps, n_sweeps: int) -> WholeMarginals:
+def _summary(chains: Chains, steps: Steps, state: SamplerState) -> WholeMarginals:
     refused = np.flatnonzero(~steps.found)
     steps.node[chains.positions(refused)], steps.whole[refused] = np.nan, np.nan
     log_z = np.where(steps.possible, np.nan, -np.inf)
-    return WholeMarginals(log_z, steps.node, steps.edge, steps.whole, refused, steps.totals, steps.accepted, n_sweeps)
+    return WholeMarginals(log_z, steps.node, steps.edge, steps.whole, refused, steps.totals, steps.accepted, state)

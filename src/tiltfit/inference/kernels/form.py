@@ -25,8 +25,6 @@ FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
 Integer = int | np.integer[Any]
 
-FORBIDDING = -1e9  # stands for −inf where forbidden states must still be left, one breach at a time
-
 
 class Form(NamedTuple):
     """S statistics of J counters, Q shorts and O orders. Label L and field F are nobody's: beyond a sequence's ends,

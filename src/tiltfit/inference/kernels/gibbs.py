@@ -22,7 +22,6 @@ import numpy.typing as npt
 from tiltfit.inference.kernels.chain import Tables, edge_tables, padded
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.form import Form, Tally
-from tiltfit.inference.kernels.lanes import add_row, multiply_rows
 from tiltfit.inference.kernels.priced import Prices
 from tiltfit.inference.kernels.sample import uniform
 from tiltfit.inference.kernels.tiles import LANES
@@ -66,6 +65,25 @@ def open_tables(edge: FloatArray) -> Tables:
     for factor, log in ((tables.factor, tables.log), (tables.factor_t, tables.log_t)):
         factor[:, n_labels, :n_labels], log[:, n_labels, :n_labels] = 1.0, 0.0
     return tables
+
+
+@kernel
+def multiply_rows(
+    room: FloatArray, local: FloatArray, row: int, gain: FloatArray, phi: FloatArray, k: Integer, left: Integer,
+    phi_t: FloatArray, k_next: Integer, right: Integer,
+) -> None:  # fmt: skip
+    """room ← local[row] ∘ gain ∘ phi_t[k_next, right] ∘ phi[k, left]. O(P)."""
+    here, before, after = local[row], phi[k, left], phi_t[k_next, right]
+    for y in range(len(room)):
+        room[y] = here[y] * gain[y] * after[y] * before[y]
+
+
+@kernel
+def add_row(out: FloatArray, k: Integer, row: Integer, room: FloatArray, scale: float) -> None:
+    """out[k, row] += scale·room. O(P)."""
+    sums = out[k, row]
+    for y in range(len(room)):
+        sums[y] += scale * room[y]
 
 
 @kernel

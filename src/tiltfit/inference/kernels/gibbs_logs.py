@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.form import Form, Tally
-from tiltfit.inference.kernels.gibbs import Site, block_sums, choose
-from tiltfit.inference.kernels.lanes import add_row
+from tiltfit.inference.kernels.gibbs import Site, add_row, block_sums, choose
 from tiltfit.inference.kernels.priced import Prices
 from tiltfit.inference.kernels.sample import uniform
 from tiltfit.inference.kernels.softmax import exp_of_negative

@@ -15,7 +15,6 @@ from tiltfit.inference.kernels.chain import Tables
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.form import Form, Tally, measure
 from tiltfit.inference.kernels.gibbs import Site, block_sums, choose
-from tiltfit.inference.kernels.lanes import multiply_pair
 from tiltfit.inference.kernels.priced import Prices, energy
 from tiltfit.inference.kernels.rescue import log_forward
 from tiltfit.inference.kernels.sample import stream, uniform
@@ -147,7 +146,9 @@ def draw(
             for i in range(width):
                 room[i] = ahead[row + t, i]
         else:
-            multiply_pair(room, ahead, row + t, phi_t, k, y)
+            here, after = ahead[row + t], phi_t[k, y]
+            for i in range(width):
+                room[i] = here[i] * after[i]
         state, u = uniform(state)
         y = choose(fours, sums, u * block_sums(fours, sums))
         labels[t] = y
