@@ -184,6 +184,13 @@ def test_prices_that_do_not_fit_are_refused(prices, message):
         WholeChains(chains, (known.repeats(fields),)).exact(potentials, prices)
 
 
+@pytest.mark.parametrize("weight", [np.ones(2), np.ones((3, 1)), np.array([1.0, np.nan, 1.0])])
+def test_weights_that_do_not_fit_are_refused(weight):
+    chains, potentials, fields = thirteen()
+    with pytest.raises(DataError, match="one finite number a sequence, 3 in all"):
+        WholeChains(chains, (known.repeats(fields),)).exact(potentials, np.zeros(1), weight=weight)
+
+
 def test_only_what_is_never_below_zero_can_be_forbidden():
     chains, potentials, _ = thirteen()
     negative = Segmental("fewer", Fields.plain([str(i) for i in range(13)]), (Counted((0,), (0.0,), -1.0),))

@@ -29,6 +29,7 @@ from tiltfit.inference.plain import Steps, best_plain, sample_plain
 from tiltfit.inference.potentials import FloatArray, Potentials
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.whole_inputs import check_labels, checked_prices, checked_weights
 from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class WholeChains:
 
         node, edge = self.chains.checked(potentials)
         prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
-        self._labels(node.shape[1])
+        check_labels(self.statistics, node.shape[1])
         log_z, means, marginals = np.full(n, np.nan), np.zeros((n, len(self.statistics))), np.zeros_like(node)
         form, memory, costs = self.form, self._memory, self.cost()
         edges = np.zeros_like(edge)
@@ -168,7 +169,7 @@ class WholeChains:
 
         node, edge = self.chains.checked(potentials)
         prices, form, memory = self.rows(whole), self.form, self._memory
-        self._labels(node.shape[1])
+        check_labels(self.statistics, node.shape[1])
         if form is None or memory is None:
             return Best(*best_plain(self.chains, self.statistics, potentials, prices, workers))
         labels, scores = np.empty(len(node), dtype=np.intp), np.empty(len(self.chains))
@@ -218,7 +219,7 @@ class WholeChains:
 
         node, edge = self.chains.checked(potentials)
         prices, weights = self.rows(whole), self.weights(weight)
-        self._labels(node.shape[1])
+        check_labels(self.statistics, node.shape[1])
         labels = self._begin(state, node.shape[1], n_steps, burn_in)
         if self.form is None:
             steps = sample_plain(
@@ -248,36 +249,12 @@ class WholeChains:
         return _summary(self.chains, steps, state.after(labels))
 
     def rows(self, whole: FloatArray) -> FloatArray:
-        """[1, S] or [n, S]."""
-        prices = np.atleast_2d(np.ascontiguousarray(whole, dtype=np.float64))
-        n, n_statistics = len(self.chains), len(self.statistics)
-        if prices.shape not in {(1, n_statistics), (n, n_statistics)}:
-            raise DataError(
-                f"Prices of shape {np.shape(whole)} do not fit {n} sequences and {n_statistics} statistics: one row for"
-                " all, or one for each."
-            )
-        if np.any(np.isnan(prices)) or np.any(prices == np.inf):
-            raise DataError("Prices of statistics must be numbers or −inf, which forbids what counts above 0.")
-        forbidding = np.flatnonzero(np.any(prices == -np.inf, axis=0))
-        for k in forbidding:
-            statistic = self.statistics[k]
-            parts = statistic.parts if isinstance(statistic, Segmental) else (statistic,)
-            if any(part.least < 0.0 for part in parts):
-                raise UnsupportedError(
-                    f'A price of −inf forbids what counts above 0, but the statistic "{statistic.name}" may be below:'
-                    " give it a finite price."
-                )
-        return prices
-
-    def _labels(self, n_labels: int) -> None:
-        for statistic in self.statistics:
-            if isinstance(statistic, Segmental) and statistic.fields.n_labels != n_labels:
-                raise DataError(
-                    f"The statistics are of {statistic.fields.n_labels} labels, the potentials of {n_labels}."
-                )
+        """Prices, checked, as [1, S] or [n, S]."""
+        return checked_prices(whole, len(self.chains), self.statistics)
 
     def weights(self, weight: FloatArray | None) -> FloatArray:
-        return np.ones(len(self.chains)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
+        """What sequences count, checked, as [n]."""
+        return checked_weights(weight, len(self.chains))
 
     def _begin(self, state: SamplerState, n_labels: int, n_steps: int, burn_in: int) -> npt.NDArray[np.int16]:
         if n_labels > np.iinfo(np.int16).max:
