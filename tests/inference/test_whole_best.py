@@ -37,7 +37,7 @@ def check(best, chains, potentials, statistics, prices):
             assert total[found] == pytest.approx(total.max(), rel=1e-9, abs=1e-9)
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(case=tiny)
 def test_the_best_agrees_with_enumeration(case):
     chains, potentials, statistics, prices, _ = tiny_problem(case)

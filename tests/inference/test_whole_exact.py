@@ -18,7 +18,7 @@ from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 
 
-@settings(max_examples=120)
+@settings(max_examples=70)
 @given(case=tiny)
 def test_everything_agrees_with_enumeration(case):
     chains, potentials, statistics, prices, rng = tiny_problem(case)

@@ -49,7 +49,7 @@ def test_marginals_within_four_standard_errors_of_the_exact_ones(kind, price):
     chains, potentials = citations(kind)
     chain, prices = WholeChains(chains, (known.repeats(CITATION),)), np.array([price])
     exact = chain.exact(potentials, prices)
-    nodes, counts = series_of(chain, potentials, prices, 1000, 20)
+    nodes, counts = series_of(chain, potentials, prices, 500, 40)
     flat = nodes.reshape(len(nodes), -1)
     size = effective_sample_size(flat)
     error = np.abs(flat.mean(axis=0) - exact.node.ravel())

@@ -1,4 +1,10 @@
-"""The protocol of statistics of whole label sequences, and the check of those that people write."""
+"""The protocol of statistics of whole label sequences, and the check of those that people write.
+
+Those that come with the library are in ``statistics``, made by functions or by name; ``statistics.register`` gives a
+name to others. Sums over segments (``segmental.Segmental``) are known to kernels: exact inference, fast sampling, a
+decoder that proves what it found. Any other statistic is called from Python: sampling takes N·L calls of ``change`` and
+2·n of ``count`` a step, decoding looks at the chain's best label sequences, and there is no exact inference.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +26,8 @@ class Statistic(ABC):
 
     Write ``name`` and ``count``. Write ``change`` too where it is cheaper than counting twice: the sampler asks it for
     every label at every position. ``least`` says below what ``count`` never falls, if that is known: a decoder can then
-    prove that its answer is the best one. Both methods must leave ``labels`` as they are and depend on nothing else.
+    prove that its answer is the best one, and a price of −inf is allowed if it is at least 0. Both methods must leave
+    ``labels`` as they are and depend on nothing else; ``check_statistic`` tries whether they agree.
 
     >>> class Ends(Statistic):
     ...     name = "ends as it began"
@@ -36,18 +43,19 @@ class Statistic(ABC):
 
     @abstractmethod
     def count(self, labels: Labels) -> float:
-        """g(labels)."""
+        """g(labels), a finite number; ``labels``: one class number a token, of one sequence, at least one token."""
 
     def change(self, labels: Labels, t: int, label: int) -> float:
-        """g of the sequence whose label at t is ``label``, less g(labels)."""
+        """g of the sequence whose label at t (from 0) is ``label``, less g(labels); 0 if that is its label already."""
         changed = labels.copy()
         changed[t] = label
         return self.count(changed) - self.count(labels)
 
 
 def check_statistic(statistic: Statistic, n_labels: int, *, n_sequences: int = 50, seed: int = 0) -> None:
-    """Raise unless ``count`` is a finite number, at least ``least``, and ``change`` agrees with it, on random sequences
-    of one to twelve tokens."""
+    """Raise unless, on random sequences of one to twelve tokens, ``count`` is a finite number, at least ``least``, and
+    ``change`` agrees with it and leaves the labels alone. The ``ConstraintError`` names the statistic and the labels.
+    """
     rng = np.random.default_rng(seed)
     for _ in range(n_sequences):
         labels = rng.integers(0, n_labels, rng.integers(1, 13)).astype(np.intp)
