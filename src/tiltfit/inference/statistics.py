@@ -1,0 +1,124 @@
+"""The statistics that come with the library, and the registry by which files name them.
+
+``REGISTRY[name]`` makes a statistic for given fields: ``REGISTRY["repeats"](fields, labels=["journal"])``. People add
+their own with ``register``. A segment is a maximal run of a field (``inference.fields``).
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+from tiltfit.errors import ConstraintError, did_you_mean
+from tiltfit.inference.fields import Fields
+from tiltfit.inference.segmental import Counted, Order, Segmental, Short
+from tiltfit.inference.statistic import Statistic
+
+Builder = Callable[..., Statistic]
+B = TypeVar("B", bound=Builder)
+
+REGISTRY: dict[str, Builder] = {}
+
+
+def register(name: str) -> Callable[[B], B]:
+    """Make ``builder(fields, **options) -> Statistic`` known as ``name``. It may be a class.
+
+    >>> from tiltfit.inference.statistic import Statistic
+    >>> @register("ends as it began")
+    ... class Ends(Statistic):
+    ...     name = "ends as it began"
+    ...     def __init__(self, fields):
+    ...         self.fields = fields
+    ...     def count(self, labels):
+    ...         return float(labels[0] == labels[-1])
+    >>> build("ends as it began", Fields.plain("ab")).count([0, 1, 0])
+    1.0
+    >>> del REGISTRY["ends as it began"]
+    """
+    if name in REGISTRY:
+        raise ConstraintError(f'There is a statistic "{name}" already: register yours by another name.')
+
+    def add(builder: B) -> B:
+        REGISTRY[name] = builder
+        return builder
+
+    return add
+
+
+def build(name: str, fields: Fields, **options: object) -> Statistic:
+    """The registered statistic of that name, for labels of these fields."""
+    if name not in REGISTRY:
+        known = ", ".join(sorted(REGISTRY))
+        raise ConstraintError(f'There is no statistic "{name}"; known are {known}.{did_you_mean(name, REGISTRY)}')
+    try:
+        inspect.signature(REGISTRY[name]).bind(fields, **options)
+    except TypeError as error:
+        raise ConstraintError(
+            f'The statistic "{name}" cannot be made with {options or "no options"}: {error}.'
+        ) from None
+    return REGISTRY[name](fields, **options)
+
+
+@register("segments")
+def segments(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
+    """The number of segments, of these fields or of all. (A sum over edges: chains alone can do it.)"""
+    return Segmental("segments", fields, (Counted(fields.numbers(labels), (0.0,), 1.0),))
+
+
+@register("repeats")
+def repeats(fields: Fields, labels: Sequence[Hashable] = (), beyond: int = 1) -> Segmental:
+    """Σ_f max(0, n_f − beyond): segments of each field beyond its first ``beyond`` ones, of these fields or of all."""
+    _natural("repeats", "beyond", beyond)
+    return Segmental(
+        "repeats", fields, tuple(Counted((f,), (0.0,) * (beyond + 1), 1.0) for f in fields.numbers(labels))
+    )
+
+
+@register("appears")
+def appears(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
+    """1 if any of these fields (of all if none is named) has a segment, else 0."""
+    return Segmental("appears", fields, (Counted(fields.numbers(labels), (0.0, 1.0)),))
+
+
+@register("missing")
+def missing(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
+    """How many of these fields (of all if none is named) have no segment. At a price of −inf, all must appear."""
+    return Segmental("missing", fields, tuple(Counted((f,), (1.0, 0.0)) for f in fields.numbers(labels)))
+
+
+@register("distinct")
+def distinct(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
+    """How many of these fields (of all if none is named) have a segment."""
+    return Segmental("distinct", fields, tuple(Counted((f,), (0.0, 1.0)) for f in fields.numbers(labels)))
+
+
+@register("capped")
+def capped(fields: Fields, labels: Sequence[Hashable] = (), cap: int = 1) -> Segmental:
+    """min(n, cap), n the number of segments of these fields together, or of all."""
+    _natural("capped", "cap", cap)
+    return Segmental("capped", fields, (Counted(fields.numbers(labels), tuple(float(n) for n in range(cap + 1))),))
+
+
+@register("before")
+def before(fields: Fields, first: Hashable, then: Hashable) -> Segmental:
+    """1 if both fields appear and the first segment of ``first`` starts before the first segment of ``then``.
+
+    0 if one of them is missing: a sequence without both has no order. "``then`` never comes first" is therefore
+    before(then, first) at most 0.
+    """
+    if first == then:
+        raise ConstraintError(f'"{first}" before itself says nothing: the statistic "before" takes two fields.')
+    return Segmental("before", fields, (Order(fields.number(first), fields.number(then)),))
+
+
+@register("short")
+def short(fields: Fields, labels: Sequence[Hashable] = (), below: int = 2) -> Segmental:
+    """The number of segments of fewer than ``below`` tokens, of these fields or of all."""
+    _natural("short", "below", below)
+    return Segmental("short", fields, (Short(fields.numbers(labels), below),))
+
+
+def _natural(name: str, option: str, value: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConstraintError(f'The statistic "{name}" takes a whole number of at least 1 as {option}, not {value!r}.')

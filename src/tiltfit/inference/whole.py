@@ -1,0 +1,278 @@
+"""Label sequences with priced statistics of the whole sequence.
+
+    q(y | x_s) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t] + Σ_k whole[s, k]·g_k(y))
+
+``WholeChains`` infers exactly, by dynamic programming over what statistics must remember, or by Markov chains, and
+finds the best label sequences; ``choice.infer`` takes the cheaper way. What all of them take:
+
+    potentials   ``Potentials(node[N, L], edge[K, L, L])``, as ``Chains`` take them
+    whole        prices of the S statistics, [S] for all sequences or [n, S] for each: what one more of g_k adds to the
+                 score, so that a price below 0 makes it rarer. −inf forbids g_k > 0; to forbid g_k above another value,
+                 price ``bounds.excess(statistic, value)`` so
+    workers      threads; results are the same bits on any number of them
+    weight       what sequences count in ``edge`` and ``totals``, [n]; 1 each if None
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.chain import Chains, IntArray
+from tiltfit.inference.plain import Steps, best_plain, sample_plain
+from tiltfit.inference.potentials import FloatArray, Potentials
+from tiltfit.inference.segmental import Segmental
+from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.whole_inputs import check_labels, checked_prices, checked_weights
+from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
+
+if TYPE_CHECKING:
+    from tiltfit.inference.kernels.form import Form
+    from tiltfit.inference.kernels.memory import Memory
+
+_CHUNKS = 32  # so many sums over sequences at most
+_CHUNK = 8192  # positions in a chunk, at least: kernels are called once a chunk and step
+_ROOM = 1 << 22  # numbers in all sums of edges together, about
+MAX_ROWS = 400_000  # of dynamic programming
+
+
+@dataclass(frozen=True, eq=False)
+class WholeChains:
+    """Chains with S statistics, at least one. Segmental statistics must be of the same fields.
+
+    >>> from tiltfit.inference.fields import Fields
+    >>> from tiltfit.inference.statistics import repeats
+    >>> chains = Chains(np.array([0, 3]), np.zeros(3, dtype=np.int32), n_kinds=1)
+    >>> whole = WholeChains(chains, (repeats(Fields.plain("ab")),))
+    >>> flat = Potentials(np.zeros((3, 2)))
+    >>> got = whole.exact(flat, np.array([-np.inf]))  # of the 8 labellings, aba and bab repeat a field
+    >>> float(np.exp(got.log_z[0]).round(9)), got.edge.round(3).tolist()
+    (6.0, [[[0.667, 0.333], [0.333, 0.667]]])
+    """
+
+    chains: Chains
+    statistics: tuple[Statistic, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "statistics", tuple(self.statistics))
+        if not self.statistics:
+            raise DataError("There are no whole-sequence statistics; Chains alone do without.")
+        several = [s.fields for s in self.statistics if isinstance(s, Segmental)]
+        if any(fields != several[0] for fields in several):
+            raise DataError("Statistics of one set of sequences must be of the same fields.")
+
+    def start(self, seed: int = 0) -> SamplerState:
+        """The sampler's state before its first step."""
+        return SamplerState(np.full(self.chains.offsets[-1], -1, dtype=np.int16), seed)
+
+    def take(self, sequences: IntArray) -> WholeChains:
+        """These sequences alone, in this order."""
+        return WholeChains(self.chains.take(sequences), self.statistics)
+
+    @cached_property
+    def form(self) -> Form | None:
+        """The statistics as kernels take them; None if there is one that only Python knows."""
+        from tiltfit.inference.kernels.form import pack
+
+        segmental = [s for s in self.statistics if isinstance(s, Segmental)]
+        return pack(segmental) if len(segmental) == len(self.statistics) else None
+
+    def cost(self) -> FloatArray:
+        """About how many operations ``exact`` takes a sequence if it can drop nothing; inf where it cannot be used.
+
+        Σ_t (what can be remembered after t labels)·L²·4. What is unlikely is dropped, so it is often far less.
+        """
+        from tiltfit.inference.kernels.form import memories
+
+        if self.form is None or self._memory is None:
+            return np.full(len(self.chains), np.inf)
+        lengths = self.chains.lengths
+        return 4.0 * (len(self.form.field) - 1) ** 2 * np.cumsum(memories(self.form, int(lengths.max())))[lengths - 1]
+
+    def exact(
+        self,
+        potentials: Potentials,
+        whole: FloatArray,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        tol: float = 1e-9,
+        max_rows: int = MAX_ROWS,
+    ) -> WholeMarginals:
+        """By dynamic programming: every probability is off by at most ``tol``, a mean by tol times its range.
+
+        Refused are sequences for which more than ``max_rows`` rows were needed in spite of dropping what is unlikely
+        (a row: what is remembered at one position; 400,000 of 13 labels are 120 MB a worker), and all of them if some
+        statistic is not segmental.
+        """
+        from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.whole import infer_whole
+        from tiltfit.inference.kernels.whole_back import new_room
+
+        node, edge = self.chains.checked(potentials)
+        prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
+        check_labels(self.statistics, node.shape[1])
+        log_z, means, marginals = np.full(n, np.nan), np.zeros((n, len(self.statistics))), np.zeros_like(node)
+        form, memory, costs = self.form, self._memory, self.cost()
+        edges = np.zeros_like(edge)
+        if form is not None and memory is not None:
+            work = np.concatenate([[0.0], np.cumsum(costs / costs.max())])
+            cuts = np.unique(np.searchsorted(work, np.linspace(0.0, work[-1], _CHUNKS + 1)))
+            tables, sums = edge_tables(edge), np.zeros((len(cuts) - 1, *edge.shape))
+
+            def run(a: int, b: int) -> None:
+                room = new_room(form, memory, int(self.chains.lengths[cuts[a] : cuts[b]].max()), max_rows)
+                for c in range(a, b):
+                    infer_whole(
+                        node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, weights, tol,
+                        room, log_z, marginals, sums[c], means, cuts[c], cuts[c + 1],
+                    )  # fmt: skip
+
+            (workers or Workers()).run(run, (1e6 * work[cuts]).astype(np.int64))
+            edges = sums.sum(axis=0)
+        log_z = self._told_apart(log_z, potentials, prices, workers)
+        refused = np.flatnonzero(np.isnan(log_z))
+        marginals[self.chains.positions(refused)], means[refused] = np.nan, np.nan
+        return WholeMarginals(
+            log_z, marginals, edges, means, refused, np.empty((0, len(self.statistics))), np.full(n, np.nan)
+        )
+
+    def _told_apart(
+        self, log_z: FloatArray, potentials: Potentials, prices: FloatArray, workers: Workers | None
+    ) -> FloatArray:
+        """NaN where no mass was left only because numbers have an end: there are possible labels after all."""
+        empty = np.flatnonzero(log_z == -np.inf)
+        if len(empty) == 0:
+            return log_z
+        part = Potentials(potentials.node[self.chains.positions(empty)], potentials.edge)
+        best = self.take(empty).best(part, prices if len(prices) == 1 else prices[empty], workers)
+        answer = log_z.copy()
+        answer[empty[(best.scores > -np.inf) | ~best.proven]] = np.nan
+        return answer
+
+    def best(
+        self, potentials: Potentials, whole: FloatArray, workers: Workers | None = None, *, max_rows: int = MAX_ROWS
+    ) -> Best:
+        """The best label sequences, statistics at their prices; −inf forbids what counts above 0.
+
+        A beam search first; where it cannot prove that it found the best, wider ones up to ``max_rows`` rows, dropping
+        only what cannot beat it. With statistics that are not segmental: the best of the chain's best, see ``plain``.
+        """
+        from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.whole_best import best_whole, new_room
+
+        node, edge = self.chains.checked(potentials)
+        prices, form, memory = self.rows(whole), self.form, self._memory
+        check_labels(self.statistics, node.shape[1])
+        if form is None or memory is None:
+            return Best(*best_plain(self.chains, self.statistics, potentials, prices, workers))
+        labels, scores = np.empty(len(node), dtype=np.intp), np.empty(len(self.chains))
+        proven, tables = np.zeros(len(self.chains), dtype=np.bool_), edge_tables(edge)
+
+        def run(a: int, b: int) -> None:
+            room = new_room(form, memory, int(self.chains.lengths[a:b].max()), max_rows)
+            best_whole(
+                node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, room, labels, scores,
+                proven, a, b,
+            )  # fmt: skip
+
+        (workers or Workers()).run(run, self.chains.offsets)
+        return Best(labels, scores, proven)
+
+    @cached_property
+    def _memory(self) -> Memory | None:
+        """None if what statistics must remember does not fit into a number."""
+        from tiltfit.inference.kernels.memory import new_memory
+
+        try:
+            return None if self.form is None else new_memory(self.form)
+        except OverflowError:
+            return None
+
+    def sample(
+        self,
+        potentials: Potentials,
+        whole: FloatArray,
+        state: SamplerState,
+        n_steps: int,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        burn_in: int = 0,
+    ) -> WholeMarginals:
+        """Means over ``n_steps`` steps of one Markov chain a sequence, after ``burn_in`` more that are not counted.
+
+        A step is a proposal of all labels and a Gibbs pass over them. Chains go on from ``state``, whose labels are
+        drawn anew where they have become impossible; the answer's ``state`` is where they end, and the one given is
+        left as it is. Refused are sequences for which no labels were found that no statistic forbids. For a trace by
+        sequence, take steps one by one. O(n_steps·N·L + N·L²); slow if a statistic is not segmental.
+        """
+        from tiltfit.inference.kernels.gibbs import open_tables
+        from tiltfit.inference.kernels.mixture import NOT_FOUND, Outcome, Problem, sample_chunk
+        from tiltfit.inference.kernels.propose import IMPOSSIBLE
+
+        node, edge = self.chains.checked(potentials)
+        prices, weights = self.rows(whole), self.weights(weight)
+        check_labels(self.statistics, node.shape[1])
+        labels = self._begin(state, node.shape[1], n_steps, burn_in)
+        if self.form is None:
+            steps = sample_plain(
+                self.chains, self.statistics, potentials, prices, labels, n_steps, state.stream(), weights, burn_in
+            )
+            return _summary(self.chains, steps, state.after(labels))
+        tables, (n, n_statistics) = open_tables(edge), (len(self.chains), len(self.statistics))
+        cuts = self._cuts(tables.factor.size)
+        outcome = Outcome(
+            np.zeros_like(node), np.zeros((n, n_statistics)), np.zeros((len(cuts) - 1, *tables.factor.shape)),
+            np.zeros((len(cuts) - 1, n_steps, n_statistics)), np.zeros(n), np.zeros(n, dtype=np.int8),
+        )  # fmt: skip
+        seed = np.uint64(state.stream())
+        problem = Problem(node, self.chains.offsets, self.chains.kind, tables, self.form, prices, weights)
+
+        def run(a: int, b: int) -> None:
+            for c in range(a, b):
+                sample_chunk(problem, seed, burn_in, labels, outcome, c, int(cuts[c]), int(cuts[c + 1]))
+
+        (workers or Workers()).run(run, self.chains.offsets[cuts])
+        n_kinds, n_labels = edge.shape[:2]
+        edges = np.ascontiguousarray(outcome.edge.sum(axis=0)[:n_kinds, :n_labels, :n_labels])
+        steps = Steps(
+            outcome.node, edges, outcome.whole, outcome.totals.sum(axis=0), outcome.accepted,
+            outcome.status != IMPOSSIBLE, outcome.status != NOT_FOUND,
+        )  # fmt: skip
+        return _summary(self.chains, steps, state.after(labels))
+
+    def rows(self, whole: FloatArray) -> FloatArray:
+        """Prices, checked, as [1, S] or [n, S]."""
+        return checked_prices(whole, len(self.chains), self.statistics)
+
+    def weights(self, weight: FloatArray | None) -> FloatArray:
+        """What sequences count, checked, as [n]."""
+        return checked_weights(weight, len(self.chains))
+
+    def _begin(self, state: SamplerState, n_labels: int, n_steps: int, burn_in: int) -> npt.NDArray[np.int16]:
+        if n_labels > np.iinfo(np.int16).max:
+            raise UnsupportedError(f"The sampler takes up to {np.iinfo(np.int16).max} labels; there are {n_labels}.")
+        if n_steps < 1 or burn_in < 0:
+            raise DataError(f"The sampler takes one step or more and no negative burn-in, not {n_steps} and {burn_in}.")
+        return state.fitting(self.chains, n_labels)
+
+    def _cuts(self, table_size: int) -> IntArray:
+        """Bounds of chunks of sequences, by the data alone."""
+        offsets = self.chains.offsets
+        chunks = max(1, min(_CHUNKS, _ROOM // max(1, table_size), int(offsets[-1]) // _CHUNK))
+        goals = np.linspace(0, offsets[-1], chunks + 1)[1:-1]
+        return np.unique(np.concatenate([[0], np.searchsorted(offsets, goals), [len(self.chains)]])).astype(np.intp)
+
+
+def _summary(chains: Chains, steps: Steps, state: SamplerState) -> WholeMarginals:
+    refused = np.flatnonzero(~steps.found)
+    steps.node[chains.positions(refused)], steps.whole[refused] = np.nan, np.nan
+    log_z = np.where(steps.possible, np.nan, -np.inf)
+    return WholeMarginals(log_z, steps.node, steps.edge, steps.whole, refused, steps.totals, steps.accepted, state)
