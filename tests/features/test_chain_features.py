@@ -136,6 +136,6 @@ def test_edges_of_marginals_are_weighted_already():
         Parts(fires, np.array([[1.0, 0.0]]), np.array([0])),
         Parts(sparse.csr_array(np.ones((1, 1))), np.ones((1, 4)), np.array([1])),
     )
-    sums = stay.weighted(Marginals(marginals.log_z, marginals.node, marginals.edge), chains.spread(weight))
+    sums = stay.weighted(Marginals(marginals.log_z, marginals.node, marginals.edge), chains, weight)
     assert sums[0] == pytest.approx(float(weight @ (marginals.node[::2, 0] + marginals.node[1::2, 0])))
     assert sums[1] == pytest.approx(2.5)  # an edge a sequence, with its weight

@@ -3,9 +3,10 @@
     score(prices)[i, y]  = Σ_p fires[i, p]·prices[row_p]·table[p, y]
     expect(values)[r]    = Σ_{p of row r} Σ_i fires[i, p]·Σ_y table[p, y]·values[i, y]
 
-the same pair of adjoint operators as the model's features. Places are positions and, for what happens between two
-positions, kinds of edges, whose "labels" are pairs of labels. A row may have parts of both sorts: a segment of a field
-begins on an edge or at the start of a sequence.
+the same pair of adjoint operators as the model's features. Places are positions; for what happens between two
+positions, kinds of edges, whose "labels" are pairs of labels; and for what only a whole sequence has, sequences, whose
+"labels" are the statistics. A row may have parts of several sorts: a segment of a field begins on an edge or at the
+start of a sequence.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.room import Room
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,36 +75,52 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class ConstraintFeatures:
-    """``n_rows`` rows with parts on positions and, for chains, on kinds of edges."""
+    """``n_rows`` rows with parts on positions and, for chains, on kinds of edges and on whole sequences."""
 
     n_rows: int
     node: Parts
     edge: Parts | None = None
+    whole: Parts | None = None
 
     def score(self, prices: FloatArray) -> Potentials:
         """What the prices add to the potentials."""
-        node = self.node.score(prices)
+        node, whole = self.node.score(prices), None if self.whole is None else self.whole.score(prices)
         if self.edge is None:
-            return Potentials(node)
+            return Potentials(node, whole=whole)
         n_labels = node.shape[1]
-        return Potentials(node, self.edge.score(prices).reshape(-1, n_labels, n_labels))
+        return Potentials(node, self.edge.score(prices).reshape(-1, n_labels, n_labels), whole)
 
     def tilted(self, base: Potentials, prices: FloatArray, room: Room | None = None) -> Potentials:
         """``base`` + score(prices), in arrays of its own. Beside a copy of ``base``, O(firings·labels)."""
         node = (room or Room()).copy(base.node)
         self.node.add_scores(prices, node)
-        if self.edge is None or base.edge is None:
-            return Potentials(node, base.edge)
-        return Potentials(node, base.edge + self.edge.score(prices).reshape(base.edge.shape))
+        edge, whole = base.edge, base.whole
+        if self.edge is not None and edge is not None:
+            edge = edge + self.edge.score(prices).reshape(edge.shape)
+        if self.whole is not None:
+            added = self.whole.score(prices)
+            whole = added if whole is None else whole + added
+        return Potentials(node, edge, whole)
 
-    def expect(self, node: FloatArray, edge: FloatArray | None = None, weight: FloatArray | None = None) -> FloatArray:
-        """Σ E[f′] of every row; ``weight``: of positions, if ``node`` is not weighted already. ``edge`` always is."""
+    def expect(
+        self,
+        node: FloatArray,
+        edge: FloatArray | None = None,
+        weight: FloatArray | None = None,
+        whole: FloatArray | None = None,
+    ) -> FloatArray:
+        """Σ E[f′] of every row; ``weight``: of positions, if ``node`` is not weighted already. ``edge`` and ``whole``
+        always are."""
         sums = self.node.expect(node, self.n_rows, weight)
         if self.edge is not None:
             assert edge is not None
             sums += self.edge.expect(edge.reshape(len(edge), -1), self.n_rows)
+        if self.whole is not None:
+            assert whole is not None
+            sums += self.whole.expect(whole, self.n_rows)
         return sums
 
-    def weighted(self, marginals: Marginals, weight: FloatArray) -> FloatArray:
-        """``expect`` of marginals whose edges are weighted already; ``weight``: one a position."""
-        return self.expect(marginals.node, marginals.edge, weight)
+    def weighted(self, marginals: Marginals, structure: Independent | Chains, weight: FloatArray) -> FloatArray:
+        """``expect`` of marginals whose edges are weighted already; ``weight``: one an instance."""
+        whole = None if marginals.whole is None else marginals.whole * weight[:, None]
+        return self.expect(marginals.node, marginals.edge, structure.spread(weight), whole)

@@ -32,6 +32,10 @@ class Counted:
     def least(self) -> float:
         return min(self.table) if self.slope >= 0 else -math.inf
 
+    @property
+    def most(self) -> float:
+        return max(self.table) if self.slope <= 0 else math.inf
+
 
 @dataclass(frozen=True)
 class Short:
@@ -47,6 +51,10 @@ class Short:
     @property
     def least(self) -> float:
         return 0.0 if self.weight >= 0 else -math.inf
+
+    @property
+    def most(self) -> float:
+        return 0.0 if self.weight <= 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,10 @@ class Order:
     @property
     def least(self) -> float:
         return min(0.0, self.weight)
+
+    @property
+    def most(self) -> float:
+        return max(0.0, self.weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +95,7 @@ class Segmental(Statistic):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "least", sum(part.least for part in self.parts))
+        object.__setattr__(self, "most", sum(part.most for part in self.parts))
 
     def count(self, labels: Labels) -> float:
         segments = self.fields.segments(labels)

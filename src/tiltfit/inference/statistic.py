@@ -26,8 +26,9 @@ class Statistic(ABC):
 
     Write ``name`` and ``count``. Write ``change`` too where it is cheaper than counting twice: the sampler asks it for
     every label at every position. ``least`` says below what ``count`` never falls, if that is known: a decoder can then
-    prove that its answer is the best one, and a price of −inf is allowed if it is at least 0. Both methods must leave
-    ``labels`` as they are and depend on nothing else; ``check_statistic`` tries whether they agree.
+    prove that its answer is the best one, and a price of −inf is allowed if it is at least 0. ``most`` says above what
+    it never rises. Both methods must leave ``labels`` as they are and depend on nothing else; ``check_statistic`` tries
+    whether they agree.
 
     >>> class Ends(Statistic):
     ...     name = "ends as it began"
@@ -40,6 +41,7 @@ class Statistic(ABC):
 
     name: str
     least: float = -math.inf
+    most: float = math.inf
 
     @abstractmethod
     def count(self, labels: Labels) -> float:

@@ -7,8 +7,9 @@ labels instead (``rules``). What is left is one ``Tilt`` over the instances that
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.priced import PricedChains
+from tiltfit.inference.statistic import Statistic
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.penalties.interval import box
@@ -33,6 +36,7 @@ from tiltfit.projections.kinds import refine
 from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows
 from tiltfit.projections.rules import Ban, Room
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
+from tiltfit.projections.whole_rows import known_counts, whole_sequences
 
 __all__ = ["Grounded", "Strength", "ground", "refuse_for_documents"]
 
@@ -56,7 +60,7 @@ class Shares:
 
     def of(self, tilt: Tilt, marginals: Marginals) -> FloatArray:
         """E[other] of ``rows``."""
-        sums = self.other.weighted(marginals, tilt.structure.spread(tilt.weight)) + self.offset
+        sums = self.other.weighted(marginals, tilt.structure, tilt.weight) + self.offset
         return np.asarray(sums[self.rows])
 
 
@@ -114,10 +118,14 @@ def ground(
     weight: FloatArray,
     strength: Strength,
     workers: Workers,
+    *,
+    inference: str = "auto",
+    seed: int = 0,
 ) -> Grounded:
     """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
-    instance."""
-    scene = Scene(inputs, classes, structure, labels, weight)
+    instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
+    ``seed``) or "auto"."""
+    scene = Scene(inputs, classes, structure, labels, weight, any(c.event.whole for c in constraints))
     if isinstance(structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)
@@ -139,7 +147,9 @@ def ground(
     touched = _touched(blocks, ban, scene)
     if not len(touched):
         return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun)
-    grounded = _assemble(constraints, blocks, ban, touched, scene, workers)
+    grounded = _assemble(
+        constraints, blocks, ban, touched, scene, workers, partial(PricedChains.of, how=inference, seed=seed)
+    )
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports})
 
 
@@ -187,23 +197,35 @@ def _touched(blocks: list[Rows], ban: Ban, scene: Scene) -> IntArray:
 
 
 def _assemble(
-    constraints: ConstraintSet, blocks: list[Rows], ban: Ban, touched: IntArray, scene: Scene, workers: Workers
+    constraints: ConstraintSet,
+    blocks: list[Rows],
+    ban: Ban,
+    touched: IntArray,
+    scene: Scene,
+    workers: Workers,
+    priced: Callable[[Chains, tuple[Statistic, ...]], PricedChains],
 ) -> dict[str, Any]:
     positions = scene.structure.positions(touched)
     structure = scene.structure.take(touched)
     node, edge = (_concatenate(blocks, name, scene) for name in ("node", "edge"))
     rules = _node_rules(ban, positions)
-    parent, edge_here = None, None
+    parent, edge_here, whole = None, None, None
     n_rows = sum(map(len, blocks))
     if isinstance(structure, Chains):
         structure, parent, edge_here, edge_rules = refine(structure, _at(edge, positions), ban.edges, positions)
         if rules is not None or edge_rules is not None:
-            zero = np.zeros((len(positions), len(scene.classes)))
-            rules = Potentials(zero if rules is None else rules.node, edge_rules)
+            rules = Potentials(_zeros(positions, scene) if rules is None else rules.node, edge_rules)
+        statistics, whole, whole_rules = whole_sequences(blocks, ban, touched, scene)
+        if statistics:
+            structure = priced(structure, statistics)
+        if whole_rules is not None:
+            rules = Potentials(
+                _zeros(positions, scene) if rules is None else rules.node, rules.edge if rules else None, whole_rules
+            )
     shared, apart = ([b for b in blocks if b.is_apart == wanted] for wanted in (False, True))
     n_shared = sum(map(len, shared))
-    features_here = _first_rows(ConstraintFeatures(n_rows, _at(node, positions), edge_here), n_shared)
-    offset = _known_sums(node, edge, n_rows, scene)
+    features_here = _first_rows(ConstraintFeatures(n_rows, _at(node, positions), edge_here, whole), n_shared)
+    offset = _known_sums(node, edge, n_rows, scene) + known_counts(blocks, scene)
     support = _join([b.support for b in blocks], np.float64)
     tilt = Tilt(
         structure=structure,
@@ -263,6 +285,10 @@ def _shares(
     )
 
 
+def _zeros(positions: IntArray, scene: Scene) -> FloatArray:
+    return np.zeros((len(positions), len(scene.classes)))
+
+
 def _node_rules(ban: Ban, positions: IntArray) -> Potentials | None:
     if ban.node is None or not ban.node[positions].any():
         return None
@@ -291,7 +317,7 @@ def _first_rows(found: ConstraintFeatures, n: int) -> ConstraintFeatures:
         return found
     keep = np.flatnonzero(found.node.row < n)
     node = Parts(sparse.csr_array(found.node.fires[:, keep]), found.node.table[keep], found.node.row[keep])
-    return ConstraintFeatures(n, node, found.edge)
+    return ConstraintFeatures(n, node, found.edge, found.whole)
 
 
 def _known_sums(node: Parts, edge: Parts, n_rows: int, scene: Scene) -> FloatArray:

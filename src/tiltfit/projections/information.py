@@ -102,7 +102,7 @@ class Tilt:
 
     def shared_expectation(self, marginals: Marginals) -> FloatArray:
         """m(q) of the shared rows."""
-        sums = self.features.weighted(marginals, self.structure.spread(self.weight))
+        sums = self.features.weighted(marginals, self.structure, self.weight)
         return (sums + self.offset) / self.support
 
     def of_model(self, potentials: Potentials) -> tuple[Marginals, FloatArray]:

@@ -16,11 +16,16 @@ import numpy.typing as npt
 
 from tiltfit.errors import UnsupportedError
 from tiltfit.inference.chain import Chains
+from tiltfit.inference.fields import Fields
 from tiltfit.inference.independent import Independent
-from tiltfit.language.counts import Segments
+from tiltfit.inference.segmental import Segmental
+from tiltfit.inference.statistic import Statistic, check_statistic
+from tiltfit.inference.statistics import build
+from tiltfit.language.counts import Repeats, Segments
+from tiltfit.language.counts import Statistic as NamedStatistic
 from tiltfit.language.event import Event, Labels
 from tiltfit.language.events import Change, End, Start, Stay, Transition
-from tiltfit.language.scheme import continues, parse
+from tiltfit.language.scheme import continues, is_scheme, parse
 from tiltfit.language.values import match
 
 FloatArray = npt.NDArray[np.float64]
@@ -53,15 +58,25 @@ def pieces(event: Event, classes: Sequence[object], structure: Independent | Cha
     return [Piece(where[place], table) for place, table in _tables(event, classes)]
 
 
+def statistic_of(event: Event, classes: Sequence[object]) -> Statistic:
+    """What an event of whole sequences counts; checked, if somebody wrote it."""
+    tags = [(parse(c) or ("", None))[1] if is_scheme(classes) else c for c in classes]
+    fields = Fields.of(tags, continues(classes))
+    if isinstance(event, Repeats):
+        return build("repeats", fields, labels=event.labels)
+    assert isinstance(event, NamedStatistic)
+    found = build(event.name, fields, **dict(event.options))
+    if not isinstance(found, Segmental):
+        check_statistic(found, len(classes))
+    return found
+
+
 Tables = list[tuple[str, FloatArray]]
 
 
 @singledispatch
 def _tables(event: Event, classes: Sequence[object]) -> Tables:
-    raise UnsupportedError(
-        f"{event.code[0]}({event.code[1]}) looks at the whole sequence, which needs sampled inference; "
-        "it is not available yet. expect.segments(...) bounds the expected number of segments exactly."
-    )
+    raise UnsupportedError(f"{event.code[0]}({event.code[1]}) is no sum over tokens and edges: it takes no of=.")
 
 
 @_tables.register

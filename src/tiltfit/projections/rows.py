@@ -17,10 +17,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.data.inputs import Inputs, is_missing
-from tiltfit.errors import ConstraintError
+from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.features.constraints import Parts
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
+from tiltfit.inference.statistic import Statistic
 from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs
@@ -30,7 +31,7 @@ from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import REGISTRY, Penalty
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.occurrences import Piece, pieces
+from tiltfit.projections.occurrences import Piece, pieces, statistic_of
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -52,13 +53,14 @@ class Strength:
 @dataclass(frozen=True, eq=False)
 class Scene:
     """The data that constraints are looked up on. ``labels``: class number or −1, one a position; ``weight``: one an
-    instance."""
+    instance. ``whole``: whether some constraint looks at whole sequences."""
 
     inputs: Inputs
     classes: Sequence[object]
     structure: Independent | Chains
     labels: IntArray
     weight: FloatArray
+    whole: bool = False
 
     @property
     def noun(self) -> str:
@@ -96,6 +98,10 @@ class Scene:
         """Where the piece says something about unknown labels."""
         return self.open_edges if piece.on_edges else self.open_positions
 
+    def statistic(self, constraint: Constraint) -> Statistic:
+        """What a constraint on whole sequences counts."""
+        return statistic_of(constraint.event, self.classes)
+
     def title(self, constraint: Constraint) -> str:
         """How messages refer to a constraint: its name, or its sentence about what there is here."""
         return constraint.name if constraint.name is not None else describe(constraint, self.inputs.unit)
@@ -109,13 +115,15 @@ class Scene:
 @dataclass(frozen=True, eq=False)
 class Feature:
     """One expectation of a constraint. ``component``: the class of a distribution, else negative. ``among``: the pieces
-    of the event it is a share of, ``event`` those of the share, ``share`` the share that it is compared with."""
+    of the event it is a share of, ``event`` those of the share, ``share`` the share that it is compared with.
+    ``statistic``: what it counts in whole sequences; its piece only says in which."""
 
     pieces: list[Piece]
     component: int = -1
     among: list[Piece] | None = None
     share: float = 0.0
     event: list[Piece] | None = None
+    statistic: Statistic | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +132,8 @@ class Rows:
 
     ``node`` and ``edge``: parts over all positions (an edge stands at the position it leads to); ``among_…``: those of
     the event that a share is of, by the same rows. ``group_of``: the group of every instance, −1 for none.
-    Rows of single sequences have no parts: their features say it all.
+    ``is_apart``: prices are found instance by instance, inside the projection. Such rows of sequences have no parts:
+    their features say it all.
     """
 
     number: int
@@ -140,19 +149,20 @@ class Rows:
     group: tuple[object, ...]
     support: FloatArray
     penalty: Penalty
+    is_apart: bool
 
     def __len__(self) -> int:
         return len(self.support)
 
     @property
+    def statistic(self) -> Statistic | None:
+        """What it counts in whole sequences, if that is what it does."""
+        return self.features[0].statistic
+
+    @property
     def is_local(self) -> bool:
         """Whether each row speaks of one instance."""
         return is_local(self.constraint)
-
-    @property
-    def is_apart(self) -> bool:
-        """Whether its prices are found instance by instance, inside the projection."""
-        return is_apart(self.constraint)
 
 
 def is_local(constraint: Constraint) -> bool:
@@ -160,9 +170,10 @@ def is_local(constraint: Constraint) -> bool:
     return constraint.per in ("instance", "sequence")
 
 
-def is_apart(constraint: Constraint) -> bool:
-    """Whether prices are found instance by instance; a share of another event is left to the solver of shared rows."""
-    return is_local(constraint) and constraint.of is None
+def is_apart(constraint: Constraint, scene: Scene) -> bool:
+    """Whether prices are found instance by instance. A share of another event is left to the solver of shared rows, and
+    so is everything where sequences cannot be inferred one by one at little cost."""
+    return is_local(constraint) and constraint.of is None and not scene.whole
 
 
 def features(constraint: Constraint, scene: Scene) -> list[Feature]:
@@ -172,6 +183,10 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
         fires = scene.fires(constraint.given)
         table = np.eye(len(classes))
         return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
+    if constraint.event.whole:
+        return [
+            Feature([_seen(_stand_in(constraint, scene), constraint, scene)], statistic=scene.statistic(constraint))
+        ]
     fires = scene.fires(constraint.where)
     event = [p.within(fires) for p in pieces(constraint.event, classes, structure)]
     if constraint.of is None:
@@ -186,6 +201,23 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
         )
     shares = sorted(set(constraint.relation.numbers))
     return [Feature(list(_difference(both, among, u)), -1 - k, among, u, both) for k, u in enumerate(shares)]
+
+
+def _stand_in(constraint: Constraint, scene: Scene) -> Piece:
+    """One position of every sequence, which stands for the whole of it: the first whose label is unknown."""
+    if constraint.where is not None:
+        raise UnsupportedError(
+            f"The constraint {scene.title(constraint)!r} looks at whole sequences, so it takes no condition on tokens. "
+            "State it for groups of sequences with per=column(...)."
+        )
+    at = np.zeros(scene.inputs.n, dtype=np.bool_)
+    first = np.asarray(scene.structure.first)
+    at[first] = True
+    unknown = np.flatnonzero(scene.open_positions)
+    sequence, where = np.unique(scene.instance[unknown], return_index=True)
+    at[first[sequence]] = False
+    at[unknown[where]] = True
+    return Piece(at, np.zeros(len(scene.classes)))
 
 
 def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
@@ -236,7 +268,9 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n = len(names)
     support = np.concatenate([_support(constraint, feature, group, n, scene) for feature in found])
-    listed = [] if is_apart(constraint) and isinstance(scene.structure, Chains) else found
+    apart = is_apart(constraint, scene)
+    unlisted = found[0].statistic is not None or (apart and isinstance(scene.structure, Chains))
+    listed = [] if unlisted else found
     return Rows(
         number=number,
         constraint=constraint,
@@ -256,6 +290,7 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
                 for k, feature in enumerate(found)
             ]
         ),
+        is_apart=apart,
     )
 
 

@@ -11,8 +11,12 @@ from scipy import sparse
 from tiltfit.errors import ConflictError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import Parts
+from tiltfit.inference.bounds import excess, shortfall
 from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import DistributedAs
 from tiltfit.projections.information import Tilt
@@ -29,7 +33,8 @@ _ROUNDING = 1e-12
 
 
 class Ban:
-    """Collects what hard statements of 0 or 1 rule out: labels at positions, and pairs of labels on edges.
+    """Collects what hard statements of 0 or 1 rule out: labels at positions, pairs of labels on edges, and label
+    sequences that count beyond a bound (``whole``).
 
     Known labels rule out all others, where the sequence has unknown ones beside them.
     """
@@ -39,6 +44,8 @@ class Ban:
         self.node: BoolArray | None = None
         self.edges: list[tuple[BoolArray, BoolArray]] = []
         """Positions that edges lead to, and the pairs of labels ruled out there."""
+        self.whole: list[tuple[Statistic, BoolArray]] = []
+        """Statistics that must be 0, and the instances where."""
         self.supports: dict[int, float] = {}
         self._takers: list[tuple[Constraint, BoolArray]] = []
         partly = scene.structure.spread(scene.unlabelled) & ~scene.open_positions
@@ -52,6 +59,8 @@ class Ban:
         if not constraint.is_hard or len(found) != 1:
             return False
         low, high = constraint.relation.interval
+        if found[0].statistic is not None:
+            return self._take_whole(number, constraint, found[0].statistic, found[0].pieces[0].at)
         counts = constraint.event.counts and constraint.of is None
         if high > 0 and (low < 1 or counts):
             return False
@@ -69,6 +78,32 @@ class Ban:
         self.supports[number] = float(self._scene.position_weight[at].sum())
         return True
 
+    def _take_whole(self, number: int, constraint: Constraint, statistic: Statistic, at: BoolArray) -> bool:
+        """A mean that must be the least there is leaves no sequence any choice, and nor does the greatest."""
+        low, high = constraint.relation.interval
+        if high <= statistic.least:
+            beyond = excess(statistic, high)
+        elif low >= statistic.most:
+            beyond = shortfall(statistic, low)
+        else:
+            return False
+        scene = self._scene
+        here = np.zeros(len(scene.structure), dtype=np.bool_)
+        here[scene.instance[at]] = True
+        for s in np.flatnonzero(here & ~scene.unlabelled):
+            if beyond.count(scene.labels[scene.structure.positions(np.array([s]))]) > 0:
+                self._refuse(constraint, int(s))
+        self.whole.append((beyond, here))
+        self._takers.append((constraint, at))
+        self.supports[number] = float(scene.weight[here].sum())
+        return True
+
+    def _refuse(self, constraint: Constraint, instance: int) -> None:
+        raise ConflictError(
+            f"The constraint {self._scene.title(constraint)!r} rules out the label that {self._scene.noun} {instance} "
+            'has. Correct the label, soften the constraint with slack=, or leave out on="all".'
+        )
+
     def _mask(self) -> BoolArray:
         if self.node is None:
             self.node = np.zeros((self._scene.inputs.n, len(self._scene.classes)), dtype=np.bool_)
@@ -79,11 +114,7 @@ class Ban:
         where = np.flatnonzero(piece.at & ~self._scene.is_open(piece))
         hits = banned[labels[where - 1], labels[where]] if piece.on_edges else banned[labels[where]]
         if np.any(hits):
-            place, title = int(self._scene.instance[where[np.argmax(hits)]]), self._scene.title(constraint)
-            raise ConflictError(
-                f"The constraint {title!r} rules out the label that {self._scene.noun} {place} has. "
-                'Correct the label, soften the constraint with slack=, or leave out on="all".'
-            )
+            self._refuse(constraint, int(self._scene.instance[where[np.argmax(hits)]]))
 
     @property
     def touched(self) -> BoolArray:
@@ -93,6 +124,8 @@ class Ban:
             touched |= self.node.any(axis=1)
         for at, _ in self.edges:
             touched |= at
+        for _, here in self.whole:
+            touched |= self._scene.structure.spread(here)
         return touched
 
     def check(self, tilt: Tilt, touched: IntArray) -> None:
@@ -157,6 +190,8 @@ class Room:
         """The least and the greatest value of a feature on every touched instance."""
         positions, n_labels = self.scene.structure.positions(self.touched), len(self.scene.classes)
         structure = self.scene.structure.take(self.touched)
+        if feature.statistic is not None:
+            return self._best_whole(feature.statistic, structure, positions)
         node = np.zeros((len(positions), n_labels))
         for piece in (p for p in feature.pieces if not p.on_edges):
             node[piece.at[positions]] += piece.table
@@ -176,6 +211,25 @@ class Room:
             if edge_rules is not None:
                 potentials = potentials + Potentials(np.zeros_like(node), edge_rules)
             found.append(sign * structure.best(potentials, self.workers)[1])
+        return found[0], found[1]
+
+    def _best_whole(
+        self, statistic: Statistic, structure: Independent | Chains, positions: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest count; what no search can prove is not held against anyone."""
+        assert isinstance(structure, Chains)
+        n_labels = len(self.scene.classes)
+        forbidden = np.zeros((len(positions), n_labels))
+        if self.ban.node is not None:
+            forbidden[self.ban.node[positions]] = -np.inf
+        none = Parts(sparse.csr_array((len(positions), 0)), np.empty((0, n_labels**2)), np.empty(0, dtype=np.intp))
+        structure, _, _, edge = refine(structure, none, self.ban.edges, positions)
+        if edge is None:
+            edge = np.zeros((structure.n_kinds, n_labels, n_labels))
+        chains, found = WholeChains(structure, (statistic,)), []
+        for sign in (-1.0, 1.0):
+            best = chains.best(Potentials(forbidden, edge), np.array([sign]), self.workers)
+            found.append(np.where(best.proven, sign * best.scores, sign * np.inf))
         return found[0], found[1]
 
 

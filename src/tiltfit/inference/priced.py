@@ -1,0 +1,100 @@
+"""Chains whose sequences also have priced statistics, behind the same interface as chains without.
+
+    q(y | x_s) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t] + Σ_k whole[s, k]·g_k(y))
+
+``Potentials.whole`` holds the prices, ``Marginals.whole`` the means of the statistics. Inference is exact (``whole``),
+or by Markov chains where that would take too long.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.chain import Chains, IntArray
+from tiltfit.inference.choice import affordable, infer
+from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
+from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.whole import WholeChains
+from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
+
+HOW = ("auto", "exact", "sampled")
+_AFFORDABLE = 50  # steps of the sampler that one exact inference may take the time of: an exact dual needs few of them
+_STEPS, _BURN_IN = 300, 50  # where nobody says how many
+
+
+@dataclass(frozen=True, eq=False)
+class PricedChains(Chains):
+    """Chains with ``statistics``. ``sampled``: ``infer`` is by Markov chains, and log Z is not known."""
+
+    statistics: tuple[Statistic, ...]
+    sampled: bool
+    seed: int = 0
+
+    @classmethod
+    def of(cls, chains: Chains, statistics: tuple[Statistic, ...], how: str, seed: int) -> PricedChains:
+        """``how``: "exact", "sampled", or "auto": exact where that is affordable for all sequences."""
+        sampled = how == "sampled"
+        if how == "auto":
+            sampled = not bool(np.all(affordable(WholeChains(chains, statistics), _AFFORDABLE)))
+        return cls(chains.offsets, chains.kind, chains.n_kinds, statistics, sampled, seed)
+
+    def take(self, sequences: IntArray) -> PricedChains:
+        few = super().take(sequences)
+        return PricedChains(few.offsets, few.kind, few.n_kinds, self.statistics, self.sampled, self.seed)
+
+    def infer(
+        self,
+        potentials: Potentials,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        overwrite: bool = False,
+    ) -> Marginals:
+        """As ``Chains.infer``, with the means of the statistics. log Z is NaN where q is sampled."""
+        if self.sampled:
+            return marginals(self.walk(potentials, self.start(), _STEPS, workers, weight=weight, burn_in=_BURN_IN))
+        prices = self._prices(potentials)
+        return marginals(infer(self._whole, potentials, prices, None, 1, workers, how="exact", weight=weight))
+
+    def start(self) -> SamplerState:
+        """The state of the sampler before its first step."""
+        return self._whole.start(self.seed)
+
+    def walk(
+        self,
+        potentials: Potentials,
+        state: SamplerState,
+        n_steps: int,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+        burn_in: int = 0,
+    ) -> WholeMarginals:
+        """Means over ``n_steps`` steps of the sampler from ``state``, after ``burn_in`` more."""
+        prices = self._prices(potentials)
+        return self._whole.sample(potentials, prices, state, n_steps, workers, weight=weight, burn_in=burn_in)
+
+    def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
+        """The best label sequences under the prices, and their scores."""
+        found = self.best_whole(potentials, workers)
+        return found.labels, found.scores
+
+    def best_whole(self, potentials: Potentials, workers: Workers | None = None) -> Best:
+        """The best label sequences under the prices, and whether that is proven."""
+        return self._whole.best(potentials, self._prices(potentials), workers)
+
+    @cached_property
+    def _whole(self) -> WholeChains:
+        return WholeChains(Chains(self.offsets, self.kind, self.n_kinds), self.statistics)
+
+    def _prices(self, potentials: Potentials) -> FloatArray:
+        return np.zeros(len(self.statistics)) if potentials.whole is None else potentials.whole
+
+
+def marginals(found: WholeMarginals) -> Marginals:
+    """What solvers look at."""
+    return Marginals(found.log_z, found.node, found.edge, found.whole)
