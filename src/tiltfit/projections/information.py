@@ -142,9 +142,10 @@ def information_projection(
 ) -> Projection:
     """Project ``base`` (log p, −inf where a label is forbidden). ``start``: duals of an earlier projection.
 
-    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row.
+    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row. Where q can only be sampled,
+    see ``stochastic``.
     """
-    dual = _Dual(tilt, base, start, tol)
+    dual = Dual(tilt, base, start, tol)
     n_eval, converged = 0, True
     if len(dual.scale):
         found = minimise_bounded(
@@ -173,7 +174,7 @@ _INNER, _EXACT = 1e-2, 1e-11
 """How closely prices of single instances are found: a hundredth of the tolerance outside, and exactly at the end."""
 
 
-class _Dual:
+class Dual:
     """The dual as a function of scaled shared variables, with the instance-level prices solved inside."""
 
     def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None, tol: float) -> None:
@@ -202,9 +203,16 @@ class _Dual:
         eta = self._eta(duals)
         at = self._tilted(duals)
         value = float(self._tilt.weight @ at.marginals.log_z) + at.inner_cost
-        value += float(self._prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
-        gradient = self._support * (at.shared[self._origin] - self._part.grad_conjugate(eta))
-        return value, gradient * self.scale
+        value += float(self.prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
+        return value, self.gradient(duals, at.shared) * self.scale
+
+    def gradient(self, duals: FloatArray, shared: FloatArray) -> FloatArray:
+        """Of −dual in the duals, where the shared rows have the expectation ``shared``."""
+        return np.asarray(self._support * (shared[self._origin] - self._part.grad_conjugate(self._eta(duals))))
+
+    def fenchel_gap(self, duals: FloatArray, shared: FloatArray) -> float:
+        """How much −dual and the objective of Eq. 8 differ because ``shared`` is not what the penalty wants."""
+        return float(np.sum(self._part.fenchel_gap(shared[self._origin], self._eta(duals))))
 
     def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
         """Everything there is to say about the projection at these duals."""
@@ -214,8 +222,8 @@ class _Dual:
         if at is None or not np.array_equal(at.duals, duals):
             at, n_eval = self._tilted(duals), n_eval + 1
         shared, shares = at.shared, at.shares
-        prices, log_z = self._prices(duals), float(tilt.weight @ at.marginals.log_z)
-        gap = float(np.sum(self._part.fenchel_gap(shared[self._origin], eta)))
+        prices, log_z = self.prices(duals), float(tilt.weight @ at.marginals.log_z)
+        gap = self.fenchel_gap(duals, shared)
         divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z
         value = -log_z - at.inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
         if tilt.instances is not None:
@@ -242,7 +250,7 @@ class _Dual:
         """η = −c·θ. Scaling back and forth rounds, and one unit in the last place outside a bound U* is infinite."""
         return np.clip(-self._support * duals, *self._eta_bounds)
 
-    def _prices(self, duals: FloatArray) -> FloatArray:
+    def prices(self, duals: FloatArray) -> FloatArray:
         """The price of a row is the sum over its parts."""
         n_rows = len(self._tilt.penalty)
         return np.asarray(np.bincount(self._origin, weights=duals, minlength=n_rows), dtype=np.float64)
@@ -250,7 +258,7 @@ class _Dual:
     def _tilted(self, duals: FloatArray) -> _Tilted:
         self._last = None  # gives its room back
         tilt = self._tilt
-        potentials = tilt.features.tilted(self._base, self._prices(duals), tilt.workers.room)
+        potentials = tilt.features.tilted(self._base, self.prices(duals), tilt.workers.room)
         cost, shares = 0.0, np.empty(0)
         if tilt.instances is None:
             marginals = tilt.infer(potentials)

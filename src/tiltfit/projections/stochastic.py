@@ -1,0 +1,147 @@
+"""The information projection where q can only be sampled: stochastic ascent on the dual of Eq. 8.
+
+    θ ← Π[θ + η_k·D⁻¹·c∘(∇U*(−c∘θ) − m̂(θ))],      m̂: expectations over a few steps of Markov chains at these prices
+
+Π keeps prices where U* is finite; D is the curvature by which ``information`` scales them, too. The chains go on from
+price to price and from round to round: prices move little, so the chains are always near their distribution.
+
+Steps shrink slowly and the prices of the second half of a stage are averaged, which takes out most of the noise (Polyak
+and Juditsky 1992). **When is it enough?** A stage ends with the mean of the gradient over it and the standard error of
+that mean. While the mean stands out of the noise, there is something to gain, and the next stage goes on. If it does
+not, either the noise is below ``tol`` and the search is over, or it is not, and the chains run longer for each step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
+from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.priced import PricedChains, marginals
+from tiltfit.inference.whole_results import SamplerState, WholeMarginals
+from tiltfit.projections.information import Dual, Projection, Tilt
+
+FloatArray = npt.NDArray[np.float64]
+
+TOL = 0.05
+"""How large the scaled gradient may remain, noise included: about √c·|m − what the penalty wants|. At 0.05, an
+expectation over c = 100 places is off by half a percent at most."""
+
+_STAGE = 12  # steps of ascent from one decision to the next
+_SHORT, _LONG = 4, 512  # steps of the chains for one step of ascent
+_BURN_IN = 20  # before the first: chains begin at draws from the chain model
+_FINAL = 60  # steps of the chains for what is told of q
+_NOISE = 2.5  # standard errors beyond which a gradient is no accident
+_CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A projection and what the sampler says of it: where its chains are, and for every statistic how many independent
+    draws its mean is worth and how well the halves of the series agree (split-R̂)."""
+
+    projection: Projection
+    state: SamplerState
+    effective: FloatArray
+    r_hat: FloatArray
+
+
+def stochastic_projection(
+    tilt: Tilt,
+    base: Potentials,
+    *,
+    start: FloatArray | None = None,
+    state: SamplerState | None = None,
+    tol: float = TOL,
+    max_stages: int = 40,
+    final: int = _FINAL,
+) -> Sampled:
+    """Project ``base`` (log p, −inf where a label is forbidden) from the duals ``start`` and the chains ``state``.
+
+    ``final``: over how many steps of the chains expectations are told.
+    """
+    search = _Search(tilt, base, start, state)
+    converged = not len(search.dual.scale)
+    n_stages = 0
+    while not converged and n_stages < max_stages:
+        n_stages += 1
+        converged = search.stage(tol)
+    return search.finish(final, n_stages, converged)
+
+
+class _Search:
+    """Prices and chains on their way."""
+
+    def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None, state: SamplerState | None) -> None:
+        assert isinstance(tilt.structure, PricedChains)
+        self.dual = Dual(tilt, base, start, TOL)
+        self._tilt, self._base, self._structure = tilt, base, tilt.structure
+        self._duals = np.clip(self.dual.start / self.dual.scale, self.dual.low, self.dual.high) * self.dual.scale
+        self._fresh = state is None
+        self.state = tilt.structure.start() if state is None else state
+        self._length, self._stages = _SHORT, 0
+
+    def stage(self, tol: float) -> bool:
+        """A stage of ascent; whether it was the last that is needed."""
+        scale, low, high = self.dual.scale, self.dual.low, self.dual.high
+        place = self._duals / scale
+        places, slopes = np.empty((2, _STAGE, len(scale)))
+        for k in range(_STAGE):
+            found = self._walk(place * scale, self._length)
+            slopes[k] = self._slope(place * scale, found)
+            places[k] = place
+            step = 0.5 / (1 + self._stages + k / _STAGE) ** 0.6
+            place = np.clip(place - step * slopes[k], low, high)
+        self._stages += 1
+        late = places[_STAGE // 2 :].mean(axis=0)
+        self._duals = np.clip(late, low, high) * scale
+        free = ~(((late <= low) & (slopes.mean(axis=0) > 0)) | ((late >= high) & (slopes.mean(axis=0) < 0)))
+        mean = np.abs(slopes[_STAGE // 2 :].mean(axis=0)) * free
+        error = slopes.std(axis=0, ddof=1) * np.sqrt(_CORRELATED / (_STAGE - _STAGE // 2)) * free
+        if np.any(mean > np.maximum(tol, _NOISE * error)):
+            return False
+        if np.max(error, initial=0.0) <= tol or self._length >= _LONG:
+            return True
+        self._length = min(_LONG, 2 * self._length)
+        return False
+
+    def finish(self, n_steps: int, n_stages: int, converged: bool) -> Sampled:
+        tilt, duals = self._tilt, self._duals
+        found = self._walk(duals, n_steps)
+        q = marginals(found)
+        m = tilt.shared_expectation(q)
+        prices = self.dual.prices(duals)
+        projection = Projection(
+            prices=prices,
+            duals=duals,
+            marginals=q,
+            value=np.nan,
+            divergence=np.nan,
+            expectation=m,
+            violation=tilt.violation(m),
+            gap=self.dual.fenchel_gap(duals, m),
+            n_eval=n_stages * _STAGE + 1,
+            converged=converged,
+        )
+        return Sampled(projection, self.state, effective_sample_size(found.totals), split_r_hat(found.totals))
+
+    def _walk(self, duals: FloatArray, n_steps: int) -> WholeMarginals:
+        tilt = self._tilt
+        potentials = tilt.features.tilted(self._base, self.dual.prices(duals), tilt.workers.room)
+        found = self._structure.walk(
+            potentials,
+            self.state,
+            n_steps,
+            tilt.workers,
+            weight=tilt.weight,
+            burn_in=_BURN_IN if self._fresh else 0,
+        )
+        assert found.state is not None
+        self.state, self._fresh = found.state, False
+        return found
+
+    def _slope(self, duals: FloatArray, found: WholeMarginals) -> FloatArray:
+        return self.dual.gradient(duals, self._tilt.shared_expectation(marginals(found))) * self.dual.scale
