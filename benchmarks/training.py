@@ -22,6 +22,7 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Strength, ground
+from tiltfit.projections.information import Start
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -75,9 +76,9 @@ class Timed(Problem):
     def of(problem: Problem) -> Timed:
         return Timed(**{f.name: getattr(problem, f.name) for f in fields(Problem)})
 
-    def evaluate(self, weights: FloatArray, duals: FloatArray | None, tol: float) -> Evaluation:
+    def evaluate(self, weights: FloatArray, start: Start | None, tol: float) -> Evaluation:
         started = time.perf_counter()
-        found = super().evaluate(weights, duals, tol)
+        found = super().evaluate(weights, start, tol)
         self.spent.append(time.perf_counter() - started)
         self.inferred.append(found.projection.n_eval if found.projection is not None else 0)
         return found

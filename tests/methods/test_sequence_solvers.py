@@ -167,7 +167,7 @@ def test_gradient_by_finite_differences(case):
     problem, _ = make(**CASES[case])
     weights = random_weights(problem, 1)
     now = problem.evaluate(weights, None, 1e-9)
-    duals = None if now.projection is None else now.projection.duals
+    duals = None if now.projection is None else now.projection.start
     rng, h = np.random.default_rng(2), 1e-4
     n = problem.model.features.nodes.n_weights
     # Directions among the weights of positions, of transitions, and of both.

@@ -13,14 +13,15 @@ from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import generator
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.methods import SOLVERS
+from tiltfit.methods import SOLVERS, alternate_sampled
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
 from tiltfit.projections.grounding import Grounded, Key
-from tiltfit.projections.information import Projection, information_projection
+from tiltfit.projections.information import Projection
 from tiltfit.projections.sequences import SequenceRows
+from tiltfit.projections.stochastic import project
 from tiltfit.report.constraints import HOLDS, ConstraintReport, report_constraints
 
 FloatArray = npt.NDArray[np.float64]
@@ -37,13 +38,18 @@ def solve(
     callback: Callback | None,
 ) -> Fit:
     """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
+    if problem.is_sampled and options.solver_given == "joint":
+        raise UnsupportedError(
+            "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
+            "(it alternates), or inference='exact'."
+        )
     rng = generator(random_state)
     kinds = [init if isinstance(init, str) else "zeros", *["random"] * (n_init - 1)]
     fits: list[Fit] = []
     with one_blas_thread():
         for k, kind in enumerate(kinds):
             start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            run = SOLVERS[options.solver]
+            run = alternate_sampled if problem.is_sampled else SOLVERS[options.solver]
             fits.append(run(problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback))
             if fits[-1].message == "stopped by the callback":
                 break
@@ -82,7 +88,7 @@ def projected(
         shared = _known_prices(grounded, fitted)
         return tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared)
     with one_blas_thread():
-        projection = information_projection(tilt, base)
+        projection = project(tilt, base)
     if not projection.converged:
         warnings.warn(
             f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",

@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.execution.workers import Workers
+from tiltfit.inference.priced import HOW
 from tiltfit.methods import SOLVERS
 from tiltfit.methods.start import STARTS
 from tiltfit.projections.grounding import Strength
@@ -24,6 +25,7 @@ class Options:
     """What a fit needs to know besides data and constraints."""
 
     solver: str
+    solver_given: str
     strength: Strength
     max_iter: int
     tol: float
@@ -36,6 +38,7 @@ class Options:
         _one_of("method", estimator.method, METHODS)
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, ("auto", *SOLVERS))
+        _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
         if isinstance(estimator.init, str):
             _one_of("init", estimator.init, STARTS)
         _positive("alpha", estimator.alpha, zero=True)
@@ -57,6 +60,7 @@ class Options:
                 raise DataError(f"{name}= is an iterator, which can be read only once: pass a list.")
         return Options(
             solver="joint" if estimator.solver == "auto" else estimator.solver,
+            solver_given=estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),

@@ -19,7 +19,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid
-from tiltfit.estimators.starts import matched_tables
+from tiltfit.estimators.starts import generator, matched_tables
 from tiltfit.execution.workers import Workers
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
@@ -54,6 +54,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     solver : {"auto", "alternating", "joint"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``auto`` is ``joint``.
+    inference : {"auto", "exact", "sampled"}
+        How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
+        which alternate then. ``auto`` is exact where that takes little longer. Without such constraints: always exact.
     features : ``TokenTemplates``, or a dict of its parameters, optional
         Which attributes tokens get: ``features={"lexicons": {"cities": [...]}}``.
     transitions : ``EdgeTemplates``, or a dict of its parameters, optional
@@ -92,6 +95,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         model: str = "crf",
         method: str = "ap",
         solver: str = "auto",
+        inference: str = "auto",
         features: Any = None,
         transitions: Any = None,
         weights: str = "all",
@@ -115,6 +119,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.method = method
         self.solver = solver
+        self.inference = inference
         self.features = features
         self.transitions = transitions
         self.weights = weights
@@ -174,9 +179,11 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             observed=labels if self.weights == "observed" else None,
         )  # fmt: skip
         strength = options.strength
+        seed = int(generator(self.random_state).integers(2**63))
         grounded = ground(
-            constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers
-        )
+            constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers,
+            inference=self.inference, seed=seed,
+        )  # fmt: skip
         refuse_impossible(model, grounded)
         problem = Problem(
             model=model,
@@ -337,6 +344,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             weight,
             self._strength,
             model.workers,
+            inference=self.inference,
         )
         refuse_impossible(model, grounded)
         return grounded

@@ -2,7 +2,8 @@
 
 from tiltfit.methods.alternating import alternate
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.sampled import alternate_sampled
 
 SOLVERS = {"alternating": alternate, "joint": solve_jointly}
 
-__all__ = ["SOLVERS"]
+__all__ = ["SOLVERS", "alternate_sampled"]

@@ -38,21 +38,21 @@ def alternate(
     """
     active = problem.active  # elsewhere q = p, whatever the weights
     limit = active.gradient_tol(tol, inner_tol)
-    weights, duals = start, None
+    weights, last = start, None
     history: list[Round] = []
     message, converged = f"stopped after {max_iter} rounds", False
-    now = first = active.evaluate(weights, duals, inner_tol)
+    now = first = active.evaluate(weights, last, inner_tol)
     drop = np.inf
     for number in range(1, max_iter + 1):
         target, current = moment_target(problem, weights, now)
-        fitted = _moment_step(problem, now, target, weights, limit)
+        fitted = moment_step(problem, now, target, weights, limit)
         # With q fixed, O and the objective of Eq. 9 differ by a constant, so O falls by as much as Eq. 9 does.
         after = now.value + fitted.value - current
         weights = fitted.x
-        duals = now.projection.duals if now.projection is not None else None
+        last = now.projection.start if now.projection is not None else None
         history.append(_round(number, max_iter, now, after, fitted))
         stop = callback is not None and bool(callback(history[-1]))
-        before, now = now.value, active.evaluate(weights, duals, inner_tol)
+        before, now = now.value, active.evaluate(weights, last, inner_tol)
         last_drop, drop = drop, before - now.value
         if now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
@@ -88,7 +88,8 @@ def _remaining(drop: float, last_drop: float) -> float:
     return np.inf if ratio == 1.0 else max(drop, 0.0) * ratio / (1 - ratio)
 
 
-def _moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, limit: float) -> Minimum:
+def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, limit: float) -> Minimum:
+    """An M-projection onto ``target``, as far as it is worth going before q moves."""
     return moment_projection(
         partial(problem.model.moments, weight=problem.omega),
         target,

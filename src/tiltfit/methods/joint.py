@@ -18,6 +18,7 @@ import numpy as np
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.lbfgs import minimise
+from tiltfit.projections.information import Start
 
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
 _FOLLOW = 0.05
@@ -52,19 +53,19 @@ def solve_jointly(
     problem = problem.active
     limit = problem.gradient_tol(tol)
     history: list[Round] = []
-    duals: FloatArray | None = None
+    last: Start | None = None
     trials: list[_Trial] = []  # since the last accepted step
     evaluations = 0
     follow = _FOLLOW / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
 
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal duals, evaluations
+        nonlocal last, evaluations
         outer = trials[-1].steepest if trials else np.inf
-        now = problem.evaluate(weights, duals, float(np.clip(follow * outer, _TIGHTEST, _LOOSEST)))
+        now = problem.evaluate(weights, last, float(np.clip(follow * outer, _TIGHTEST, _LOOSEST)))
         trials.append(_Trial.of(now))  # not `now` itself, whose gradient is as large as the weights
         evaluations += 1
         if now.projection is not None:
-            duals = now.projection.duals
+            last = now.projection.start
         return now.value, now.gradient
 
     def progress(_: int, value: float, steepest: float) -> bool:
@@ -108,6 +109,6 @@ def solve_jointly(
         if "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:
             break
         follow *= 0.01
-    final = problem.evaluate(weights, duals, _TIGHTEST)
+    final = problem.evaluate(weights, last, _TIGHTEST)
     message = f"stopped after {max_iter} rounds" if len(history) >= max_iter and not found.converged else found.message
     return finished(weights, final, history, found.converged, message)

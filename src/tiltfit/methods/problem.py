@@ -17,10 +17,12 @@ import numpy.typing as npt
 
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.priced import PricedChains
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.optimize.lbfgs import steepest
-from tiltfit.projections.information import Projection, Tilt, information_projection
+from tiltfit.projections.information import Projection, Start, Tilt
 from tiltfit.projections.moment import add_ridge
+from tiltfit.projections.stochastic import project
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -87,13 +89,14 @@ class Problem:
         start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
         return max(tol * start.steepest, 1e-12 * float(np.sum(self.weight)))
 
-    def evaluate(self, weights: FloatArray, duals: FloatArray | None, tol: float) -> Evaluation:
-        """O(λ) and all that follows from it, with the projection warm-started at ``duals``.
+    def evaluate(self, weights: FloatArray, start: Start | None, tol: float) -> Evaluation:
+        """O(λ) and all that follows from it, with the projection warm-started at ``start``.
 
-        Instances that are neither labelled nor touched add nothing and are left out (``active``).
+        Instances that are neither labelled nor touched add nothing and are left out (``active``). Where q is sampled, O
+        is not known (NaN) and ∇O has noise.
         """
         if self.active is not self:
-            return self.active.evaluate(weights, duals, tol)
+            return self.active.evaluate(weights, start, tol)
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
@@ -110,7 +113,7 @@ class Problem:
         projection = None
         if self.tilt is not None and here is not None:
             base = self.tilt.base(Potentials(here, potentials.edge), p.log_z[self.touched], overwrite=True)
-            projection = information_projection(self.tilt, base, start=duals, tol=tol)
+            projection = project(self.tilt, base, start=start, tol=tol)
             self._subtract(projection.marginals, node, edge)
             value += self.gamma * projection.value
         gradient = model.features.expect(node, edge)
@@ -126,6 +129,12 @@ class Problem:
             node[touched] -= self.model.structure.spread(self.omega)[touched, None] * q.node
         if edge is not None and q.edge is not None:
             edge -= self.gamma * self.tilt.for_model(q.edge, len(edge))
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether q can only be sampled."""
+        structure = None if self.tilt is None else self.tilt.structure
+        return isinstance(structure, PricedChains) and structure.sampled
 
     @property
     def is_hard(self) -> bool:

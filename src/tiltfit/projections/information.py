@@ -24,6 +24,7 @@ from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.whole_results import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
 
@@ -47,11 +48,32 @@ class LocalRows(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Start:
+    """Where a projection may begin: the duals of an earlier one and, if q was sampled, where its chains are."""
+
+    duals: FloatArray
+    chains: SamplerState | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sampling:
+    """What Markov chains say of the expectations they gave, row by row: how many independent draws each is worth, and
+    how well the two halves of the series agree (split-R̂). ``error``: the standard error that follows. ``chains``: where
+    they are."""
+
+    chains: SamplerState
+    effective: FloatArray
+    r_hat: FloatArray
+    error: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Projection:
     """q and what it took: prices (per row), dual variables (per part), D(q‖p) + U by its dual value, its quality.
 
     ``divergence`` is Σ w D(q‖p); ``expectation`` is m(q); ``violation`` how far m is from where U is least, per row;
-    ``gap`` the duality gap, which is the Fenchel–Young gap of the penalty.
+    ``gap`` the duality gap, which is the Fenchel–Young gap of the penalty. Where q was sampled (``sampling``), value
+    and divergence are not known (NaN).
     """
 
     prices: FloatArray
@@ -64,6 +86,12 @@ class Projection:
     gap: float
     n_eval: int
     converged: bool
+    sampling: Sampling | None = None
+
+    @property
+    def start(self) -> Start:
+        """Where the next one may begin."""
+        return Start(self.duals, None if self.sampling is None else self.sampling.chains)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,8 +170,7 @@ def information_projection(
 ) -> Projection:
     """Project ``base`` (log p, −inf where a label is forbidden). ``start``: duals of an earlier projection.
 
-    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row. Where q can only be sampled,
-    see ``stochastic``.
+    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row.
     """
     dual = Dual(tilt, base, start, tol)
     n_eval, converged = 0, True

@@ -13,16 +13,14 @@ not, either the noise is below ``tol`` and the search is over, or it is not, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
-from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
-from tiltfit.inference.whole_results import SamplerState, WholeMarginals
-from tiltfit.projections.information import Dual, Projection, Tilt
+from tiltfit.inference.whole_results import WholeMarginals
+from tiltfit.projections.information import Dual, Projection, Sampling, Start, Tilt, information_projection
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -38,32 +36,25 @@ _NOISE = 2.5  # standard errors beyond which a gradient is no accident
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
 
 
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """A projection and what the sampler says of it: where its chains are, and for every statistic how many independent
-    draws its mean is worth and how well the halves of the series agree (split-R̂)."""
-
-    projection: Projection
-    state: SamplerState
-    effective: FloatArray
-    r_hat: FloatArray
+def project(tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6) -> Projection:
+    """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
+    be (then ``tol`` is its own)."""
+    if isinstance(tilt.structure, PricedChains) and tilt.structure.sampled:
+        return stochastic_projection(tilt, base, start=start)
+    return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
 
 
 def stochastic_projection(
     tilt: Tilt,
     base: Potentials,
     *,
-    start: FloatArray | None = None,
-    state: SamplerState | None = None,
+    start: Start | None = None,
     tol: float = TOL,
     max_stages: int = 40,
     final: int = _FINAL,
-) -> Sampled:
-    """Project ``base`` (log p, −inf where a label is forbidden) from the duals ``start`` and the chains ``state``.
-
-    ``final``: over how many steps of the chains expectations are told.
-    """
-    search = _Search(tilt, base, start, state)
+) -> Projection:
+    """Project ``base`` from ``start``. ``final``: over how many steps of the chains expectations are told."""
+    search = _Search(tilt, base, start)
     converged = not len(search.dual.scale)
     n_stages = 0
     while not converged and n_stages < max_stages:
@@ -75,13 +66,14 @@ def stochastic_projection(
 class _Search:
     """Prices and chains on their way."""
 
-    def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None, state: SamplerState | None) -> None:
+    def __init__(self, tilt: Tilt, base: Potentials, start: Start | None) -> None:
         assert isinstance(tilt.structure, PricedChains)
-        self.dual = Dual(tilt, base, start, TOL)
+        self.dual = Dual(tilt, base, None if start is None else start.duals, TOL)
         self._tilt, self._base, self._structure = tilt, base, tilt.structure
         self._duals = np.clip(self.dual.start / self.dual.scale, self.dual.low, self.dual.high) * self.dual.scale
-        self._fresh = state is None
-        self.state = tilt.structure.start() if state is None else state
+        chains = None if start is None else start.chains
+        self._fresh = chains is None
+        self._chains = tilt.structure.start() if chains is None else chains
         self._length, self._stages = _SHORT, 0
 
     def stage(self, tol: float) -> bool:
@@ -108,14 +100,22 @@ class _Search:
         self._length = min(_LONG, 2 * self._length)
         return False
 
-    def finish(self, n_steps: int, n_stages: int, converged: bool) -> Sampled:
+    def finish(self, n_steps: int, n_stages: int, converged: bool) -> Projection:
+        """q over ``n_steps`` steps of the chains at the prices found, taken one by one: the series tell what they are
+        worth."""
         tilt, duals = self._tilt, self._duals
-        found = self._walk(duals, n_steps)
-        q = marginals(found)
-        m = tilt.shared_expectation(q)
-        prices = self.dual.prices(duals)
-        projection = Projection(
-            prices=prices,
+        series = np.empty((n_steps, len(tilt.penalty)))
+        found = self._walk(duals, 1)
+        sums = [found.node, found.edge, found.whole]
+        for k in range(n_steps):
+            series[k] = tilt.shared_expectation(marginals(found))
+            if k + 1 < n_steps:
+                found = self._walk(duals, 1)
+                sums = [a + b for a, b in zip(sums, (found.node, found.edge, found.whole), strict=True)]
+        q = Marginals(found.log_z, *(total / n_steps for total in sums))
+        m, effective = tilt.shared_expectation(q), effective_sample_size(series)
+        return Projection(
+            prices=self.dual.prices(duals),
             duals=duals,
             marginals=q,
             value=np.nan,
@@ -125,22 +125,24 @@ class _Search:
             gap=self.dual.fenchel_gap(duals, m),
             n_eval=n_stages * _STAGE + 1,
             converged=converged,
+            sampling=Sampling(
+                self._chains, effective, split_r_hat(series), series.std(axis=0, ddof=1) / np.sqrt(effective)
+            ),
         )
-        return Sampled(projection, self.state, effective_sample_size(found.totals), split_r_hat(found.totals))
 
     def _walk(self, duals: FloatArray, n_steps: int) -> WholeMarginals:
         tilt = self._tilt
         potentials = tilt.features.tilted(self._base, self.dual.prices(duals), tilt.workers.room)
         found = self._structure.walk(
             potentials,
-            self.state,
+            self._chains,
             n_steps,
             tilt.workers,
             weight=tilt.weight,
             burn_in=_BURN_IN if self._fresh else 0,
         )
         assert found.state is not None
-        self.state, self._fresh = found.state, False
+        self._chains, self._fresh = found.state, False
         return found
 
     def _slope(self, duals: FloatArray, found: WholeMarginals) -> FloatArray:
