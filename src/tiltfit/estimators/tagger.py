@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import numbers
+import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -196,10 +198,13 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         )
         if not len(problem.labelled) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no token has a label, and no constraint fires here.")
+        given = self._given_start(classes, encoder, model)
+        if given is None and self.init is None and problem.is_sampled:
+            given = self._local_start(problem, constraints, sequences, options)
         fit = solve(
             problem,
             options,
-            given=self._given_start(classes, encoder, model),
+            given=given,
             init=self.init,
             n_init=int(self.n_init),
             random_state=self.random_state,
@@ -327,6 +332,25 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         coef, transitions = matched_tables(source, classes, encoder.names, encoder.edge_names)
         assert isinstance(model.features, ChainFeatures)
         return model.features.flat(coef, transitions)
+
+    def _local_start(
+        self, problem: Problem, constraints: ConstraintSet, sequences: Sequences, options: Options
+    ) -> FloatArray | None:
+        """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
+        local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
+        model, names = problem.model, list(constraints.classes or ())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # all of it is said of the full set
+            grounded = ground(
+                local, sequences.inputs(), names, model.structure, problem.labels, problem.weight, options.strength,
+                model.workers,
+            )  # fmt: skip
+        if grounded.tilt is None and not len(problem.labelled):
+            return None
+        simpler = replace(problem, tilt=grounded.tilt, touched=grounded.touched)
+        return solve(
+            simpler, options, given=None, init=None, n_init=1, random_state=self.random_state, callback=None
+        ).weights  # fmt: skip
 
     def _ground(self, sequences: Sequences, model: LogLinear, weight: FloatArray) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())

@@ -18,6 +18,7 @@ from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
 from tiltfit.projections.information import Start
 
+_LOOSE = 0.5  # tolerance of the projections on the way: prices go on from round to round, as the chains do
 _WINDOW = 6  # rounds
 _FALLS = 0.9  # of the gradient from window to window: above, it does not fall any more
 
@@ -25,16 +26,15 @@ _FALLS = 0.9  # of the gradient from window to window: above, it does not fall a
 def alternate_sampled(
     problem: Problem, start: FloatArray, *, max_iter: int, tol: float, callback: Callback | None = None
 ) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or until it no longer stands out of the noise."""
+    """Alternate from ``start`` until max|∇O| is ``tol`` of what it was there, or no longer stands out of the noise."""
     active = problem.active
-    limit = active.gradient_tol(tol)
-    weights, last = start, None
+    weights, last, limit = start, None, 0.0
     history: list[Round] = []
     recent: list[FloatArray] = []
     message, converged = f"stopped after {max_iter} rounds", False
     for number in range(1, max_iter + 1):
-        now = active.evaluate(weights, last, tol)
-        last = _start(now)
+        now = active.evaluate(weights, last, _LOOSE)
+        last, limit = _start(now), limit or tol * now.steepest
         target, _ = moment_target(active, weights, now)
         fitted = moment_step(active, now, target, weights, limit)
         weights = fitted.x

@@ -216,7 +216,7 @@ class Dual:
         self._inner_solved = True
         self._last: _Tilted | None = None  # a search mostly ends where it looked last
         self._eta_bounds = eta_low, eta_high = self._part.dual_bounds()
-        bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
+        self._bend = bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
         self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
         hard = bool(np.any(bend == 0)) or tilt.instances is not None
         self._cap = _price_cap(tilt, base) if hard else np.inf
@@ -240,6 +240,11 @@ class Dual:
     def fenchel_gap(self, duals: FloatArray, shared: FloatArray) -> float:
         """How much −dual and the objective of Eq. 8 differ because ``shared`` is not what the penalty wants."""
         return float(np.sum(self._part.fenchel_gap(shared[self._origin], self._eta(duals))))
+
+    def natural_scale(self, variance: FloatArray, least: float) -> FloatArray:
+        """One by the root of the curvature, where m of each row has this variance (a place: at least ``least``)."""
+        sums = np.maximum(self._support**2 * variance[self._origin], least * self._support)
+        return np.asarray(1 / np.sqrt(sums + self._support**2 * self._bend))
 
     def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
         """Everything there is to say about the projection at these duals."""

@@ -2,8 +2,10 @@
 
     θ ← Π[θ + η_k·D⁻¹·c∘(∇U*(−c∘θ) − m̂(θ))],      m̂: expectations over a few steps of Markov chains at these prices
 
-Π keeps prices where U* is finite; D is the curvature by which ``information`` scales them, too. The chains go on from
-price to price and from round to round: prices move little, so the chains are always near their distribution.
+Π keeps prices where U* is finite. D is the curvature of the dual: the variance of each row's sum, seen in the chains'
+first steps, and c²U*″ of the penalty. So a scaled gradient of one is one standard deviation of what varies anyway.
+The chains go on from price to price and from round to round: prices move little, so they are always near their
+distribution.
 
 Steps shrink slowly and the prices of the second half of a stage are averaged, which takes out most of the noise (Polyak
 and Juditsky 1992). **When is it enough?** A stage ends with the mean of the gradient over it and the standard error of
@@ -24,13 +26,14 @@ from tiltfit.projections.information import Dual, Projection, Sampling, Start, T
 
 FloatArray = npt.NDArray[np.float64]
 
-TOL = 0.05
-"""How large the scaled gradient may remain, noise included: about √c·|m − what the penalty wants|. At 0.05, an
-expectation over c = 100 places is off by half a percent at most."""
+TOL = 0.15
+"""How large the scaled gradient may remain, noise included: about a seventh of a standard deviation of the sum."""
 
 _STAGE = 12  # steps of ascent from one decision to the next
-_SHORT, _LONG = 4, 512  # steps of the chains for one step of ascent
+_SHORT, _LONG = 8, 256  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
+_FIRST = 16  # steps in which variances are seen
+_FLAT = 16.0  # the variance of a share is not taken to be below so much less than one a place
 _FINAL = 60  # steps of the chains for what is told of q
 _NOISE = 2.5  # standard errors beyond which a gradient is no accident
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
@@ -38,9 +41,9 @@ _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about 
 
 def project(tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6) -> Projection:
     """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
-    be (then ``tol`` is its own)."""
+    be (then ``tol`` is at least ``TOL``)."""
     if isinstance(tilt.structure, PricedChains) and tilt.structure.sampled:
-        return stochastic_projection(tilt, base, start=start)
+        return stochastic_projection(tilt, base, start=start, tol=max(tol, TOL))
     return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
 
 
@@ -75,10 +78,13 @@ class _Search:
         self._fresh = chains is None
         self._chains = tilt.structure.start() if chains is None else chains
         self._length, self._stages = _SHORT, 0
+        seen = np.array([self._expectation(self._walk(self._duals, 1)) for _ in range(_FIRST)])
+        self._scale = self.dual.natural_scale(seen.var(axis=0, ddof=1), 1 / _FLAT)
+        self._low, self._high = (self.dual.scale * bound / self._scale for bound in (self.dual.low, self.dual.high))
 
     def stage(self, tol: float) -> bool:
         """A stage of ascent; whether it was the last that is needed."""
-        scale, low, high = self.dual.scale, self.dual.low, self.dual.high
+        scale, low, high = self._scale, self._low, self._high
         place = self._duals / scale
         places, slopes = np.empty((2, _STAGE, len(scale)))
         for k in range(_STAGE):
@@ -108,7 +114,7 @@ class _Search:
         found = self._walk(duals, 1)
         sums = [found.node, found.edge, found.whole]
         for k in range(n_steps):
-            series[k] = tilt.shared_expectation(marginals(found))
+            series[k] = self._expectation(found)
             if k + 1 < n_steps:
                 found = self._walk(duals, 1)
                 sums = [a + b for a, b in zip(sums, (found.node, found.edge, found.whole), strict=True)]
@@ -146,4 +152,7 @@ class _Search:
         return found
 
     def _slope(self, duals: FloatArray, found: WholeMarginals) -> FloatArray:
-        return self.dual.gradient(duals, self._tilt.shared_expectation(marginals(found))) * self.dual.scale
+        return self.dual.gradient(duals, self._expectation(found)) * self._scale
+
+    def _expectation(self, found: WholeMarginals) -> FloatArray:
+        return self._tilt.shared_expectation(marginals(found))
