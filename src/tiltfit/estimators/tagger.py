@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import numbers
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -210,7 +211,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), "tokens")
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
-        self._constraints, self._strength = constraints, options.strength
+        self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
         self._prices = fitted_prices(grounded, fit)
 
     # Using

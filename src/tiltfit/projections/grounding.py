@@ -30,7 +30,7 @@ from tiltfit.penalties.stacked import stack
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.instances import InstanceRows
 from tiltfit.projections.kinds import refine
-from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows
+from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows, with_rates
 from tiltfit.projections.rules import Ban, Room
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
 
@@ -67,7 +67,8 @@ class Grounded:
     ``owner[r]`` is the number of row r's constraint, ``component[r]`` the class of a ``distributed_as`` row (else −1,
     and −2 for the upper bound of a share of another event between two),
     ``group[r]`` the value of the column or the number of the instance it speaks of (else None). ``resting`` numbers the
-    constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports.
+    constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports; ``rates``
+    are those of the events that shares are of (``Strength``).
     """
 
     constraints: ConstraintSet
@@ -81,6 +82,7 @@ class Grounded:
     ruled_support: Mapping[int, float] = field(default_factory=dict)
     shares: Shares | None = None
     noun: str = "row"
+    rates: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -121,6 +123,7 @@ def ground(
     if isinstance(structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)
+    strength = with_rates(strength, constraints, scene)
     ban = Ban(scene)
     blocks: list[Rows] = []
     resting: list[int] = []
@@ -138,9 +141,9 @@ def ground(
     blocks.sort(key=lambda block: block.is_apart)
     touched = _touched(blocks, ban, scene)
     if not len(touched):
-        return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun)
+        return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun, rates=strength.rates)
     grounded = _assemble(constraints, blocks, ban, touched, scene, workers)
-    return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports})
+    return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
 
 def refuse_for_documents(constraint: Constraint) -> None:
