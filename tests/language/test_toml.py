@@ -321,3 +321,16 @@ def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConstraintFileError, match="not UTF-8"):
         ConstraintSet.from_toml(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["about = 0.5", 'labl = "a"\nabout = 0.5', "statistik = 1", "of = { x = 1 }\nabout = 0.5"]
+)
+def test_keys_that_cannot_be_trained_yet_are_not_offered(text: str) -> None:
+    with pytest.raises(ConstraintFileError) as caught:
+        loads(f"[[constraint]]\n{text}\n")
+    assert "segments" in str(caught.value)
+    assert "repeats" not in str(caught.value)
+    assert '"statistic"' not in str(caught.value)
+    assert "statistic," not in str(caught.value)
+    assert len(loads("[[constraint]]\nrepeats = true\nat_most = 0.1\n")) == 1  # they can be written down

@@ -27,7 +27,7 @@ FITTED = "fitted"
 
 def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
-    common = state.dump(tagger, PARAMETERS, arrays, lost)
+    common = state.dump(tagger, PARAMETERS, arrays, lost, "tokens")
     encoder = tagger._encoder
     arrays |= pack_table("coef", tagger.coef_.T) | pack_strings("attributes", encoder.attributes.names)
     arrays["transitions"] = tagger.transitions_

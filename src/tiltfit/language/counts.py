@@ -60,6 +60,7 @@ class Repeats(Event):
     labels: tuple[Label, ...] = ()
     keys = ("repeats",)
     counts = True
+    trained = False
     unordered = ("labels",)
 
     def __post_init__(self) -> None:
@@ -106,6 +107,7 @@ class Statistic(Event):
     name: str
     keys = ("statistic",)
     counts = True
+    trained = False
 
     def __post_init__(self) -> None:
         self._set(name=text(self.name, "The name of a statistic"))

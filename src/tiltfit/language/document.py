@@ -48,7 +48,7 @@ def from_document(document: object, where: str = "") -> Constraint:
     """Read a constraint; ``where`` begins every complaint."""
     table = Table(document, where)
     relations = [name for key, cls in Relation.registry.items() for name in (key, *cls.modifiers)]
-    table.only([*Event.registry, "given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS])
+    table.only([*Event.registry, "given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS], _untrained())
     try:
         return _constraint(table)
     except ConstraintError as error:
@@ -75,7 +75,7 @@ def _event_document(event: Event, given: Condition | None) -> Document:
 
 
 def _among(table: Table) -> Among:
-    table.only([*Event.registry, "given"])
+    table.only([*Event.registry, "given"], _untrained())
     return Among(_event(table, optional=False), _given(table))
 
 
@@ -96,10 +96,16 @@ def _relation(table: Table) -> Relation:
     return cls.from_table(table, key)
 
 
+def _untrained() -> set[str]:
+    """Keys of events that can be written down, but not trained yet."""
+    return {key for key, event in Event.registry.items() if not event.trained}
+
+
 def _one_of(table: Table, registry: Mapping[str, T], what: str) -> str:
     present = [key for key in table.keys if key in registry]
     if not present:
-        raise table.error(f"says no {what}; one of these keys is needed: {', '.join(registry)}")
+        offered = [key for key in registry if key not in _untrained()]
+        raise table.error(f"says no {what}; one of these keys is needed: {', '.join(offered)}")
     if len(present) > 1:
         raise table.error(f"says two {what}s, `{present[0]}` and `{present[1]}`; make it two constraints")
     return present[0]

@@ -24,6 +24,7 @@ class Event(Exact):
 
     ``counts``: the constraint speaks of a mean count per sequence, which may exceed one; otherwise of a share.
     ``per_sequence``: it happens at most once in a sequence (or document), so that a share is a probability there.
+    ``trained``: estimators can take it; of those that they cannot yet, messages do not speak.
     """
 
     registry: ClassVar[dict[str, type[Event]]] = {}
@@ -31,6 +32,7 @@ class Event(Exact):
     is_sequence: ClassVar[bool] = True
     counts: ClassVar[bool] = False
     per_sequence: ClassVar[bool] = False
+    trained: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         for key in cls.__dict__.get("keys", ()):

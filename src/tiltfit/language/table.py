@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tiltfit.errors import ConstraintFileError, did_you_mean
 from tiltfit.language.values import Label
@@ -41,11 +41,12 @@ class Table:
         subject = f"`{path}` {message}" if path else f"it {message}"
         return ConstraintFileError(f"{self._where}: {subject}." if self._where else f"{subject}.")
 
-    def only(self, legal: Iterable[str]) -> None:
-        """Refuse a key that is not among ``legal``, with the nearest that is."""
-        known = list(legal)
+    def only(self, legal: Iterable[str], silent: Collection[str] = ()) -> None:
+        """Refuse a key that is not among ``legal``, with the nearest that is; ``silent`` ones are not offered."""
+        listed = list(legal)
+        known = [key for key in listed if key not in silent]
         for key in self._data:
-            if key not in known:
+            if key not in listed:
                 raise self.error(
                     f"is not a key that is known here.{did_you_mean(key, known)} Known keys: {', '.join(known)}", key
                 )

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.inputs import Inputs
+from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.errors import ConstraintError, RestingConstraintWarning, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures, Parts
@@ -82,6 +82,7 @@ class Grounded:
     ruled_support: Mapping[int, float] = field(default_factory=dict)
     shares: Shares | None = None
     noun: str = "row"
+    unit: Unit = "rows"
     rates: Mapping[int, float] = field(default_factory=dict)
 
     @property
@@ -141,7 +142,9 @@ def ground(
     blocks.sort(key=lambda block: block.is_apart)
     touched = _touched(blocks, ban, scene)
     if not len(touched):
-        return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun, rates=strength.rates)
+        return Grounded(
+            constraints, None, touched, resting=tuple(resting), noun=scene.noun, unit=inputs.unit, rates=strength.rates
+        )
     grounded = _assemble(constraints, blocks, ban, touched, scene, workers)
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
@@ -236,6 +239,7 @@ def _assemble(
         "support": support,
         "shares": _shares(blocks, structure, positions, parent, scene, n_rows),
         "noun": scene.noun,
+        "unit": scene.inputs.unit,
     }
 
 

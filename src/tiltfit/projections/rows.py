@@ -24,7 +24,7 @@ from tiltfit.inference.independent import Independent
 from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs
-from tiltfit.language.sentences import describe
+from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
@@ -111,7 +111,7 @@ class Scene:
 
     def title(self, constraint: Constraint) -> str:
         """How messages refer to a constraint: its name, or its sentence about what there is here."""
-        return constraint.name if constraint.name is not None else describe(constraint, self.inputs.unit)
+        return titled(constraint, self.inputs.unit)
 
     def fires(self, condition: Condition | None) -> BoolArray:
         if condition is None:
