@@ -149,3 +149,28 @@ def test_what_train_would_refuse_is_an_error_here(tmp_path: Path) -> None:
         code, out, _ = run(str(tmp_path / "c.toml"), "--data", str(data), "--json")
         assert code == 1
         assert message in json.loads(out)["errors"][0]
+
+
+UNKNOWN = """
+version = 1
+[[constraint]]
+label = "hocky"
+given = { word = "puck" }
+about = 0.9
+"""
+
+
+def test_labels_that_no_data_have_are_named_as_in_training(folder: Path) -> None:
+    (folder / "u.toml").write_text(UNKNOWN)
+    (folder / "l.jsonl").write_text('{"text": "the puck", "label": "hockey"}\n{"text": "a bat", "label": "baseball"}\n')
+    (folder / "t.conll").write_text("the\tO\npuck\thockey\n")
+    said = "names the label 'hocky', which is not one of the classes"
+    for data, unit in (("l.jsonl", 'documents with the word "puck"'), ("t.conll", 'tokens reading "puck"')):
+        code, _, err = run("u.toml", "--data", data)
+        assert code == 1
+        assert f"about 90% of {unit} are hocky" in err
+        assert said in err
+        trained = CliRunner().invoke(app, ["train", data, "-c", "u.toml", "-o", "m.tilt"])
+        assert said in trained.stderr
+    assert run("u.toml", "--data", "t.conll", "--label-column", "none")[0] == 0
+    assert run("u.toml", "--data", "d.jsonl")[0] == 0  # nothing is labelled

@@ -288,8 +288,12 @@ distribution = { size = 0.9, contact = 0.1 }
     assert any("'never' never fires" in w for w in found["warnings"])
 
 
-def test_check_refuses_what_cannot_be_trained(tagging: Path, tmp_path: Path) -> None:
-    (tmp_path / "c.toml").write_text(CONSTRAINTS + '[[constraint]]\nname = "twice"\nrepeats = true\nat_most = 0.1\n')
+def test_check_knows_statistics_of_whole_sequences(tagging: Path, tmp_path: Path) -> None:
+    text = CONSTRAINTS + '[[constraint]]\nname = "twice"\nrepeats = true\nat_most = 0.1\n'
+    (tmp_path / "c.toml").write_text(text)
+    assert run("check", tmp_path / "c.toml", "--data", tagging / "test.conll")[0] == 0
+    (tmp_path / "c.toml").write_text(text + '[[constraint]]\nstatistic = "repeat"\nat_most = 0.1\n')
     code, _, err = run("check", tmp_path / "c.toml", "--data", tagging / "test.conll")
     assert code == 1
-    assert "error: The constraint 'twice': expect.repeats" in err
+    assert 'There is no statistic "repeat"' in err
+    assert 'Did you mean "repeats"?' in err

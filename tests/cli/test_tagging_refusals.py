@@ -66,6 +66,17 @@ def test_columns_that_are_not_there(tagging: Path) -> None:
     assert "no format 'csv' of sequences" in refused(*base, "--task", "tag", "--format", "csv")
 
 
+def test_labels_that_were_left_out_are_said_to_be(tagging: Path, tmp_path: Path) -> None:
+    for name in ("test.jsonl", "test.conll"):
+        err = refused("train", tagging / name, "--label-column", "none", "-o", tmp_path / "m.tilt")
+        assert "--label-column none leaves all labels out" in err
+
+
+def test_a_count_that_no_attribute_reaches(tagging: Path, tmp_path: Path) -> None:
+    err = refused("train", tagging / "test.conll", "--min-count", 100_000, "-o", tmp_path / "m.tilt")
+    assert "min_count=100000 drops every attribute" in err
+
+
 # Documents or sequences? ------------------------------------------------------------------------------------------
 
 

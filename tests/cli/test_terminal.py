@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 
@@ -114,3 +116,32 @@ def test_dumps_makes_plain_json_of_numpy() -> None:
 def test_one_line() -> None:
     assert one_line("a\r\nb\n") == "a b"
     assert one_line("é\x07") == "é\\x07"
+
+
+LONG = """
+import sys
+import typer
+from tiltfit.cli.terminal import session
+def command(ctx: typer.Context) -> None:
+    with session(ctx, as_json={as_json}) as terminal:
+        for k in range(20000):
+            {write}
+        terminal.document({{"rows": "x" * 200000}})
+typer.run(command)
+"""
+
+
+@pytest.mark.parametrize(
+    ("write", "as_json"),
+    [('sys.stdout.write("a line\\n")', False), ('terminal.show("a line")', False), ("pass", True)],
+    ids=["written", "shown", "json"],
+)
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly(write: str, as_json: bool) -> None:
+    program = [sys.executable, "-c", LONG.format(write=write, as_json=as_json)]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()  # as `head -1` does
+        assert process.stderr.read() == ""
+        assert process.wait() == 0

@@ -272,7 +272,7 @@ def test_minus_one_is_a_label_only_beside_a_single_other() -> None:
         ([["a", "a", "a"], None], {}, ["only one class"]),
         (None, {"classes": ["a", "a"]}, ["twice"]),
         (None, {"classes": ["a", None]}, ["A label of classes is None"]),
-        ([["a", 1, "a"], None], {}, ["sorted together"]),
+        ([["a", 1, "a"], None], {}, ["different types"]),
     ],
 )
 def test_bad_labels_are_named(y: object, options: dict[str, Any], words: list[str]) -> None:

@@ -759,6 +759,19 @@ def test_counts_are_told_as_numbers_and_shares_in_per_cent():
     assert "rests" in told['about 50% of tokens reading "zzz" are size']
 
 
+@pytest.mark.parametrize(("scale", "beta"), [("unit", 0.001), ("support", 0.02)])
+def test_a_soft_share_of_a_rare_event_ends_near_its_target(scale, beta):
+    # Fields change once in twenty tokens; in the labelled sequences, after anything.
+    rng = np.random.default_rng(0)
+    x = rng.choice(["a", "b", "c"], size=(30, 20)).tolist()
+    for tokens in x:
+        tokens[rng.integers(4, 16)] = ","
+    y = [["p"] * k + ["q"] * (20 - k) for k in range(3, 11)] + [None] * 22
+    share = expect.change(given=punctuation.before, of=expect.change()).about(0.9)
+    tagger = TiltTagger([share], scale=scale, beta=beta).fit(x, y)
+    assert tagger.constraint_report_[0].projected == pytest.approx(0.9, abs=0.05)
+
+
 def test_report_numbers_are_those_of_the_projection():
     constraints = [
         expect.segments("size").at_most(0.8),

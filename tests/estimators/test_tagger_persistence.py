@@ -35,6 +35,7 @@ CONSTRAINTS = [
     expect.change(given=~punctuation.before).at_most(0.3),
     expect.segments("contact", per="sequence").at_most(1.5),
     expect.start("size").at_least(0.8),
+    expect.change(given=punctuation.before, of=expect.change()).about(0.7),
 ]
 NEW = [["sunny", "garden", ",", "phone", "Bob"], [], ["phone"]]
 

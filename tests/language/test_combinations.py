@@ -140,9 +140,16 @@ def test_when() -> None:
 
 
 def test_an_error_in_a_function_says_where() -> None:
-    with pytest.raises(ZeroDivisionError) as caught:
-        when(lambda text: 1 / len(text), "inverse").fires(TextInputs(["x", ""]))
-    assert caught.value.__notes__ == ["raised by the condition when(inverse) at position 1 of X"]
+    inverse = when(lambda text: 1 / len(text), "inverse")
+    with pytest.raises(
+        ConstraintError, match=r"when\(inverse\) failed at document 1 of X with ZeroDivisionError: divis"
+    ):
+        inverse.fires(TextInputs(["x", ""]))
+    short = when(lambda token: {"a": 1}[token], "short")
+    tokens = as_sequences([["a", "a"], ["a", "b"]]).inputs()
+    with pytest.raises(ConstraintError, match=r"position 1 of sequence 1 \(X\[1\]\[1\]\) with KeyError: 'b'") as caught:
+        short.fires(tokens)
+    assert isinstance(caught.value.__cause__, KeyError)
 
 
 @pytest.mark.parametrize("k", [1.5, True, "1", 2**40])

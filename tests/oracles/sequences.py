@@ -282,9 +282,24 @@ def _rows(world, number, component, said, cost, local, scale, u):
         softness = said.constraint.beta if said.constraint.beta is not None else BETA
         if cost[0] == "box":
             softness = said.constraint.slack or 0.0
-        softness = softness / support if scale == "support" else softness
+        # The penalty is of the share itself: m/rate, of support rate·c.
+        rate = 1.0 if said.of is None else happens_at_rate(world, said.of)
+        softness = softness / (rate * support) if scale == "support" else softness
+        softness *= rate if cost[0] == "l1" else rate**2
         found.append(Row((number, component, name), f, other, support, (cost[0], (*cost[1], softness)), u or 0.0))
     return found
+
+
+def happens_at_rate(world: World, said: Said) -> float:
+    """How often it happens at places with known labels, with ten more places of which one has it."""
+    known, happened = 10.0, 1.0
+    for s, x in enumerate(world.tokens):
+        y = [label or world.classes[0] for label in world.known[s]]  # an unknown label is at no place that counts
+        for t in range(len(x)):
+            if PLACES[said.place](t, len(x)) and said.fires(x, t) and not said.is_open(world, s, t):
+                known += world.weights[s]
+                happened += world.weights[s] * said.happens(y, t)
+    return happened / known
 
 
 def all_rows(world: World, statements: Sequence[Said], scale: str = "unit") -> list[Row]:

@@ -286,6 +286,52 @@ def test_shares_by_sequence_and_group_where_they_can_happen(name, per):
         assert [key[2] for key in grounded.keys] == [0, 3]  # the others have no token after a sign
 
 
+SOFT = {
+    "l2": lambda e, u: e.about(u),
+    "l2 of its own": lambda e, u: e.about(u, beta=0.2),
+    "l1": lambda e, u: e.about(u, penalty="l1", beta=2.0),
+    "slack": lambda e, u: e.at_least(u, slack=0.3),
+    "two sides with slack": lambda e, u: e.between(u, u + 0.1, slack=0.3),
+}
+
+
+@pytest.mark.parametrize("labels", sorted(LABELLED))
+@pytest.mark.parametrize("scale", ["unit", "support"])
+@pytest.mark.parametrize("relation", sorted(SOFT))
+def test_soft_shares_are_penalised_as_shares(relation, scale, labels):
+    world = World(TOKENS, PLAIN, LABELLED[labels], weight=[1.0, 2.0, 0.5, 1.5], seed=8)
+    for name in ("change after signs of change", "segments of label"):
+        compare_projections(world, [shares(name, 0.7, finish=SOFT[relation])], scale)
+
+
+@pytest.mark.parametrize("scale", ["unit", "support"])
+@pytest.mark.parametrize("penalty", ["l2", "l1"])
+def test_a_soft_share_of_a_rare_event_pulls_like_a_statement_about_as_many_tokens(penalty, scale):
+    # A tenth of 400 tokens are x or y. "Of these, 90% are x" is to move as much as "90% are x" on 40 tokens x or y.
+    rare = World([["a"]] * 400, PLAIN, spread=0.0)
+    rare.potentials.node[:] = np.log([0.05, 0.05, 0.9])
+    often = World([["a"]] * 40, ["x", "y"], spread=0.0)
+    beta = 0.01 if penalty == "l2" else 0.05
+    relation = about(0.9, penalty=penalty, beta=beta if scale == "unit" else 40 * beta)
+    found = []
+    for world, expectation in ((rare, expect("x", of=expect("x", "y"))), (often, expect("x"))):
+        grounded = world.ground([relation(expectation)], scale)
+        got = world.project(grounded)
+        found.append(grounded.told(got.expectation, got.marginals)[0][0])
+    assert 0.6 < found[1] < 0.85  # neither too weak nor too strong to tell
+    assert found[0] == pytest.approx(found[1], abs=0.02)
+
+
+@pytest.mark.parametrize("labels", sorted(LABELLED))
+def test_how_often_the_other_event_happens_is_learned_from_labels(labels):
+    world = World(TOKENS, PLAIN, LABELLED[labels], weight=[1.0, 2.0, 0.5, 1.5])
+    listed = [shares(name, 0.3) for name in ("label of labels given", "change of label", "segments of change")]
+    grounded = world.ground([said.constraint for said in listed])
+    assert dict(grounded.rates) == pytest.approx({k: oracle.happens_at_rate(world, s.of) for k, s in enumerate(listed)})
+    if labels == "unlabelled":
+        assert set(grounded.rates.values()) == {0.1}
+
+
 def test_no_share_of_what_it_never_is():
     world = World(TOKENS, PLAIN)
     for expectation in (

@@ -17,10 +17,14 @@ from tiltfit.cli.options import (
     DelimiterOption,
     FormatOption,
     JsonOption,
+    LabelColumnOption,
+    LabelOption,
+    TagsOption,
     TaskOption,
     TextOption,
     TokenColumnOption,
     TokensOption,
+    UnlabelledOption,
 )
 from tiltfit.cli.output import class_name
 from tiltfit.cli.render import cell, count, percent, table
@@ -48,13 +52,17 @@ def check(
     column: ColumnOption = None,
     delimiter: DelimiterOption = None,
     text: TextOption = "text",
+    label: LabelOption = "label",
     tokens: TokensOption = "tokens",
+    tags: TagsOption = "tags",
     token_column: TokenColumnOption = 0,
+    label_column: LabelColumnOption = "-1",
+    unlabelled: UnlabelledOption = None,
     blank: BlankOption = "error",
     as_json: JsonOption = False,
 ) -> None:
-    """Say each constraint in words and, with --data, of how many documents or tokens it speaks. Exit code 1: a
-    problem."""
+    """Say each constraint in words and, with --data, of how many documents or tokens it speaks and whether their
+    labels are those that it names. Exit code 1: a problem."""
     with session(ctx, as_json=as_json) as terminal:
         result = _check(ctx, constraints, task, data or [])
         terminal.document(result.document())
@@ -77,9 +85,9 @@ def _check(ctx: typer.Context, path: Path, task: str, data: list[str]) -> Result
     options = DataOptions.of(ctx)
     units: Units | None = None
     if data and kind == "tag":
-        units = Units.of_sequences(options.sequences(data, labels=False, columns=columns_named(constraints)))
+        units = Units.of_sequences(options.sequences(data, labels=True, columns=columns_named(constraints)))
     elif data:
-        units = Units.of_documents(options.documents(data, labels=False))
+        units = Units.of_documents(options.documents(data, labels=True))
     if constraints is None:
         return Result(str(path), errors=[str(problem)])
     return check_file(str(path), constraints, kind) if units is None else check_on(str(path), constraints, units)

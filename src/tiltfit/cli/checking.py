@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from tiltfit.cli.sequences import all_labels
 from tiltfit.cli.tasks import Task
-from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.errors import ConstraintError, UnknownLabelError, UnsupportedError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -69,30 +70,34 @@ class Result:
 
 @dataclass(frozen=True)
 class Units:
-    """The documents or tokens that conditions look at. ``offsets``: where sequences start."""
+    """The documents or tokens that conditions look at. ``offsets``: where sequences start; ``labels``: those that are
+    there, each once."""
 
     inputs: Inputs
     unit: Unit
     offsets: npt.NDArray[np.intp] | None = None
+    labels: Sequence[Any] = ()
 
     @staticmethod
     def of_documents(rows: Dataset) -> Units:
         from tiltfit.data.inputs import TableInputs, TextInputs
 
-        return Units(TableInputs(rows.X) if isinstance(rows.X, dict) else TextInputs(rows.X), "documents")
+        inputs: Inputs = TableInputs(rows.X) if isinstance(rows.X, dict) else TextInputs(rows.X)
+        labels = [] if rows.y is None else [label for label in rows.y if label is not None]
+        return Units(inputs, "documents", labels=list(dict.fromkeys(labels)))
 
     @staticmethod
     def of_sequences(rows: SequenceDataset) -> Units:
         from tiltfit.data.sequences import as_sequences
 
         sequences = as_sequences(rows.X)
-        return Units(sequences.inputs(), "tokens", sequences.offsets)
+        return Units(sequences.inputs(), "tokens", sequences.offsets, list(dict.fromkeys(all_labels(rows.y or ()))))
 
 
 def check_file(path: str, constraints: ConstraintSet, task: Task) -> Result:
     """The constraints in words."""
     unit: Unit = "tokens" if task == "tag" else "documents"
-    lines = [Line(c.title, _sentence(c, unit)) for c in constraints]
+    lines = [Line(_title(c, unit), _sentence(c, unit)) for c in constraints]
     return Result(path, constraints.classes or (), lines, _nothing(path, constraints), unit)
 
 
@@ -102,22 +107,22 @@ def check_on(path: str, constraints: ConstraintSet, units: Units) -> Result:
 
     covered = np.zeros(units.inputs.n, dtype=np.bool_)
     lines: list[Line] = []
-    errors: list[str] = _nothing(path, constraints)
+    errors: list[str] = [*_nothing(path, constraints), *_strange_labels(constraints, units)]
     for constraint in constraints:
-        sentence = _sentence(constraint, units.unit)
+        title, sentence = _title(constraint, units.unit), _sentence(constraint, units.unit)
         try:
             places, whole = _places(constraint, constraints, units)
         except (ConstraintError, UnsupportedError) as error:
-            named = constraint.title in str(error)
-            errors.append(str(error) if named else f"The constraint {constraint.title!r}: {error}")
-            lines.append(Line(constraint.title, sentence))
+            named = any(t in str(error) for t in (title, constraint.title))
+            errors.append(str(error) if named else f"The constraint {title!r}: {error}")
+            lines.append(Line(title, sentence))
             continue
         if constraint.given is not None:
             covered |= places
         n, note = int(places.sum()), _resting(constraint, units, places)
         if constraint.event.counts and constraint.of is None and n:
             n = whole  # a mean number per sequence: each sequence counts
-        lines.append(Line(constraint.title, sentence, n, n / whole, note))
+        lines.append(Line(title, sentence, n, n / whole, note))
     return Result(path, constraints.classes or (), lines, errors, units.unit, units.inputs.n, int(covered.sum()))
 
 
@@ -125,10 +130,27 @@ def _nothing(path: str, constraints: ConstraintSet) -> list[str]:
     return [] if len(constraints) else [f"{path} states no constraint."]
 
 
+def _strange_labels(constraints: ConstraintSet, units: Units) -> list[str]:
+    """What ``train`` would say of labels that no data have, if nothing names the classes."""
+    if constraints.classes is not None or not units.labels:
+        return []
+    try:
+        constraints.check_labels(sorted(units.labels, key=str), units.unit)
+    except UnknownLabelError as error:
+        return [str(error)]
+    return []
+
+
 def _sentence(constraint: Constraint, unit: Unit) -> str:
     from tiltfit.language.sentences import describe
 
     return describe(constraint, unit)
+
+
+def _title(constraint: Constraint, unit: Unit) -> str:
+    from tiltfit.language.sentences import titled
+
+    return titled(constraint, unit)
 
 
 def _places(constraint: Constraint, constraints: ConstraintSet, units: Units) -> tuple[npt.NDArray[np.bool_], int]:
@@ -156,13 +178,16 @@ def _places_in_sequences(
 
     from tiltfit.inference.chain import Chains
     from tiltfit.language.event import Labels
-    from tiltfit.projections.occurrences import pieces
+    from tiltfit.projections.occurrences import pieces, statistic_of
 
     classes = list(constraints.classes or dict.fromkeys(name for c in constraints for name in c.names))
     structure = Chains(offsets, np.zeros(inputs.n, dtype=np.int32), 1)
     among = constraint.of
     event = constraint.event if among is None else among.event
     where = constraint.given if among is None else among.given
+    if event.whole:
+        statistic_of(event, classes)  # refuses what there is not
+        return np.isin(np.arange(inputs.n), structure.first), len(structure)
     # A distribution has no event of its own: it speaks of all labels.
     found = pieces(event if event.names or event.is_sequence else Labels(tuple(classes)), classes, structure)
     if among is not None:
@@ -182,8 +207,8 @@ def _resting(constraint: Constraint, units: Units, places: npt.NDArray[np.bool_]
         if not idle:
             return None
         what = " and ".join(f"{units.unit} {part.clause(inputs.unit)}" for part in idle)
-        head = f"The constraint {constraint.title!r} also speaks of {what}, but there are none."
+        head = f"The constraint {_title(constraint, units.unit)!r} also speaks of {what}, but there are none."
     else:
-        head = f"The constraint {constraint.title!r} never fires, so it has no effect."
+        head = f"The constraint {_title(constraint, units.unit)!r} never fires, so it has no effect."
     found = [guess for part in idle if (guess := part.suggest(inputs)) is not None]
     return f'{head} Did you mean "{found[0]}"?' if found else head

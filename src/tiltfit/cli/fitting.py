@@ -76,6 +76,8 @@ def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
     if job.constraints or rows.labelled.any():
         return
     why = "the labels are ignored" if job.ignore_labels else f"no {'token' if job.is_tagging else 'row'} has a label"
+    if job.is_tagging and job.data.label_column == "none" and not job.ignore_labels:
+        why = "--label-column none leaves all labels out, those of JSONL, too,"
     where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
     raise DataError(
         f"There is nothing to learn from: {why} and there are no constraints. "

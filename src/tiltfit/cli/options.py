@@ -67,7 +67,7 @@ TokenColumnOption = Annotated[
     int, _option("--token-column", SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
 ]
 LabelColumnOption = Annotated[
-    str, _option("--label-column", SEQUENCES, "CoNLL: column of the label, or none if there are no labels.", "N")
+    str, _option("--label-column", SEQUENCES, "CoNLL: column of the label; none: read no labels, nor JSONL's.", "N")
 ]
 UnlabelledOption = Annotated[
     list[str] | None,

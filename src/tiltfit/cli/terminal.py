@@ -3,7 +3,7 @@
 ==== =============================================================
 code meaning
 ==== =============================================================
-0    done
+0    done, or whoever reads stdout wants no more
 1    ``check`` found a problem
 2    an error: bad arguments, bad files, a combination that is refused
 130  interrupted from the keyboard
@@ -120,8 +120,13 @@ def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -
     try:
         with _notes(terminal):
             yield terminal
-    except (typer.Exit, typer.BadParameter, BrokenPipeError):
+        sys.stdout.flush()
+    except (typer.Exit, typer.BadParameter):
         raise
+    except BrokenPipeError:
+        # Whoever reads stdout, like `head`, has seen enough. What is left must not fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit from None
     except KeyboardInterrupt:
         terminal.error("interrupted.")
         raise typer.Exit(INTERRUPTED) from None
@@ -135,7 +140,11 @@ def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -
 def _console(stream: TextIO) -> Console:
     from rich.console import Console
 
-    console = Console(file=stream)
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # for ``session``; Rich would end the program with an exit code of its own
+
+    console = Piped(file=stream)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _PIPE_WIDTH
     return console

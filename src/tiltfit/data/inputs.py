@@ -122,6 +122,10 @@ class Inputs(ABC):
     def row(self, i: int) -> Any:
         """Position i as the user gave it: what ``when(callable)`` is called with."""
 
+    def place(self, i: int) -> str:
+        """Where position i stands, for messages."""
+        return f"{self.unit.removesuffix('s')} {i} of X"
+
 
 class TextInputs(Inputs):
     """A list of raw texts."""

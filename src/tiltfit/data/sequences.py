@@ -147,6 +147,10 @@ class TokenInputs(Inputs):
     def row(self, i: int) -> Any:
         return self._sequences.items[i]
 
+    def place(self, i: int) -> str:
+        found = self._sequences.place(i)
+        return found[0].lower() + found[1:]
+
     @cached_property
     def _numbers(self) -> dict[str, int]:
         rows = self._sequences.items

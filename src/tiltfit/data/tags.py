@@ -23,6 +23,7 @@ IntArray = npt.NDArray[np.intp]
 
 UNLABELLED = -1
 _KINDS = (str, bool, int, float)
+_NAMES = {str: "text", bool: "truth value", int: "whole number", float: "decimal number"}
 _PLAIN = {str, bool, int}  # taken as they are: the way of nearly every label
 Key = tuple[type, Any]  # 1, 1.0 and True are equal in Python, but three labels
 
@@ -136,10 +137,13 @@ def _classes(
         raise DataError(
             f"There is only one class, {found[0]!r}: a tagger needs at least two. Name them all with classes=."
         )
-    try:
-        return np.array(sorted(found))
-    except TypeError as error:
-        raise DataError(f"The classes {found} are of kinds that cannot be sorted together.") from error
+    by_kind = {type(value): value for value in reversed(found)}
+    if len(by_kind) > 1:
+        # NumPy would make one kind of them, of which not all are labels of y.
+        a, b = sorted(by_kind.values(), key=found.index)[:2]
+        kinds = f"a {_NAMES[type(a)]} and a {_NAMES[type(b)]}"
+        raise DataError(f"The labels {a!r} and {b!r} are of different types, {kinds}. Write all labels as one kind.")
+    return np.array(sorted(found))
 
 
 def _label(value: object, where: str) -> Any:

@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -27,7 +26,7 @@ from tiltfit.estimators.encoders import (
     matrix_inputs,
 )
 from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
-from tiltfit.estimators.options import Options
+from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
@@ -383,7 +382,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return matched_weights(self.init, classes, names, d)
 
     def _infer(self, X: Any, matrix: Matrix) -> tuple[LogLinear, Potentials, Marginals]:
-        workers = Workers(effective_n_jobs(self.n_jobs))
+        workers = Workers(threads(self.n_jobs))
         base = self.base if isinstance(self._base, LostBase) else self._base  # a lost base may have been set again
         q0 = log_base(base, X, matrix.shape[0], self.classes_, fitting=False)
         model = _model(matrix, len(self.classes_), q0, workers)

@@ -23,7 +23,7 @@ PARAMETERS = ("penalize_intercept",)
 
 def dump(classifier: TiltClassifier, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
-    common = state.dump(classifier, PARAMETERS, arrays, lost)
+    common = state.dump(classifier, PARAMETERS, arrays, lost, "documents")
     arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
     names = classifier.feature_names
     return {

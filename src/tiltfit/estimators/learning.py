@@ -13,6 +13,7 @@ from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import generator
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.language.sentences import titled
 from tiltfit.methods import SOLVERS, alternate_sampled
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.problem import Problem
@@ -106,7 +107,7 @@ def projected(
 def _warn_unmet(grounded: Grounded, projection: Projection) -> None:
     """Name the hard constraints that q does not meet."""
     missed = np.unique(grounded.owner[projection.violation > HOLDS])
-    names = [repr(c.title) for c in (grounded.constraints[k] for k in missed) if c.is_hard]
+    names = [repr(titled(c, grounded.unit)) for c in (grounded.constraints[k] for k in missed) if c.is_hard]
     if names:
         warnings.warn(
             f"Hard constraints do not hold on this data, together with the others: {', '.join(names[:3])}"
@@ -121,8 +122,8 @@ def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:
     for constraint in grounded.constraints:
         if constraint.per in ("instance", "sequence"):
             raise UnsupportedError(
-                f"The constraint {constraint.title!r} has a price for each training instance, which says nothing "
-                "of new ones. Use prices='solve'."
+                f"The constraint {titled(constraint, grounded.unit)!r} has a price for each training instance, which "
+                "says nothing of new ones. Use prices='solve'."
             )
     return np.array([fitted.get(key, 0.0) for key in grounded.keys])
 
@@ -144,4 +145,4 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
             NotConvergedWarning,
             stacklevel=3,
         )
-    told.warn_unmet(stacklevel=3)
+    told.warn_unmet(stacklevel=3, vectorizer=hasattr(estimator, "vectorizer"))

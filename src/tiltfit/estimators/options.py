@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,13 +59,16 @@ class Options:
         for name in ("constraints", "classes", "feature_names"):
             if hasattr(getattr(estimator, name, None), "__next__"):
                 raise DataError(f"{name}= is an iterator, which can be read only once: pass a list.")
+        classes = estimator.classes
+        if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
+            raise DataError(f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].")
         return Options(
             solver="joint" if estimator.solver == "auto" else estimator.solver,
             solver_given=estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
-            n_jobs=_threads(estimator.n_jobs),
+            n_jobs=threads(estimator.n_jobs),
         )
 
     def workers(self) -> Workers:
@@ -72,8 +76,11 @@ class Options:
         return Workers(self.n_jobs)
 
 
-def _threads(n_jobs: Any) -> int:
+def threads(n_jobs: Any) -> int:
+    """How many threads ``n_jobs`` asks for."""
     try:
+        if n_jobs is not None and (isinstance(n_jobs, bool | np.bool_) or not isinstance(n_jobs, numbers.Integral)):
+            raise TypeError
         return int(effective_n_jobs(n_jobs))
     except (TypeError, ValueError) as error:
         raise DataError(f"n_jobs={n_jobs!r} must be a whole number of threads (-1: one a core) or None.") from error

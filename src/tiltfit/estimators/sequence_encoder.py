@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Sequences
-from tiltfit.errors import ConflictError, DataError
+from tiltfit.errors import ConflictError, DataError, TiltfitWarning, did_you_mean
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.attributes import AttributeFeatures
@@ -46,7 +48,13 @@ class SequenceEncoder:
         """Learn which attributes occur, and encode."""
         templates = as_templates(features, sequences.kind)
         edges = as_edge_templates(transitions)
+        check_edges(edges, sequences)
         fitted, matrix = templates.fit(sequences.items, sequences.offsets)
+        if not fitted.names and templates.min_count > 1:
+            raise DataError(
+                f"min_count={templates.min_count} drops every attribute: none is at so many of the {sequences.n} "
+                "positions. Lower it."
+            )
         encoder = SequenceEncoder(fitted, edges, bool(boundaries))
         return encoder, encoder._with_boundaries(matrix, sequences)
 
@@ -159,6 +167,12 @@ def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplate
         if features is None or isinstance(features, AttributeTemplates):
             return features or AttributeTemplates()
         if isinstance(features, Mapping):
+            unknown = [name for name in features if name != "min_count"]
+            if unknown:
+                raise DataError(
+                    f"features={{{unknown[0]!r}: ...}} makes attributes of tokens, but X holds attributes already: "
+                    "only 'min_count' applies to them."
+                )
             return AttributeTemplates(**features)
         raise DataError("features= makes attributes of tokens, but X holds attributes already: leave it out.")
     if features is None or isinstance(features, TokenTemplates):
@@ -166,6 +180,26 @@ def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplate
     if isinstance(features, Mapping):
         return TokenTemplates.from_document(features)
     raise DataError(f"features={features!r:.80} must be TokenTemplates(...) or a dict of its parameters.")
+
+
+def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
+    """Attributes that are to weight transitions must be there: one that occurs nowhere is probably misspelt."""
+    if not edges.attributes:
+        return
+    if not isinstance(sequences.items, AttributeRows):
+        raise DataError(
+            f"transitions={{'attributes': {list(edges.attributes)!r}}} names attributes, but X holds tokens. Say which "
+            "tokens with 'before' or 'at': a name and a pattern each."
+        )
+    known = sequences.items.names
+    for name in edges.attributes:
+        if name not in set(known):
+            warnings.warn(
+                f"The attribute {name!r} of transitions= occurs nowhere in X, so transitions cannot depend on it."
+                f"{did_you_mean(name, known)}",
+                TiltfitWarning,
+                stacklevel=5,
+            )
 
 
 def as_edge_templates(transitions: Any) -> EdgeTemplates:

@@ -9,9 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.data.inputs import Unit
 from tiltfit.errors import ModelFileError, TiltfitError
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
+from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Round
 from tiltfit.report.constraints import ConstraintReport
 
@@ -39,7 +41,7 @@ COMMON = (
 _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is no plain value
 
 
-def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[str]) -> Document:
+def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[str], unit: Unit) -> Document:
     """The common part of the document; adds the history to ``arrays`` and what cannot be written to ``lost``."""
     for field in fields(Round):
         arrays[f"history.{field.name}"] = np.array([getattr(r, field.name) for r in estimator.history_], dtype=float)
@@ -51,7 +53,7 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
     return {
         "parameters": values,
         "classes": estimator.classes_.tolist(),
-        "constraints": [_dump_constraint(c, lost) for c in constraints],
+        "constraints": [_dump_constraint(c, lost, unit) for c in constraints],
         "lost_constraints": lost,
         "report": estimator.constraint_report_.to_dicts(),
         # The price of a single instance says nothing of others, and there may be very many.
@@ -99,11 +101,11 @@ def check_weights(n_classes: int, *tables: tuple[FloatArray, tuple[int, ...]]) -
             raise ModelFileError("The weights are not finite.")
 
 
-def _dump_constraint(constraint: Constraint, lost: list[str]) -> Document | None:
+def _dump_constraint(constraint: Constraint, lost: list[str], unit: Unit) -> Document | None:
     try:
         return dict(to_document(constraint))
     except TiltfitError:
-        lost.append(f"the when(...) condition of {constraint.title!r}")
+        lost.append(f"the when(...) condition of {titled(constraint, unit)!r}")
         return None
 
 

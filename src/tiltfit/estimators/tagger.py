@@ -12,14 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
-from tiltfit.estimators.options import Options
+from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid
 from tiltfit.estimators.starts import generator, matched_tables
 from tiltfit.execution.workers import Workers
@@ -160,12 +159,12 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         options = Options.of(self, models=("crf",))
         if self.weights not in ("all", "observed"):
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
-        constraints = ConstraintSet.of(self.constraints)
+        constraints = ConstraintSet.of(self.constraints, "tokens")
         sequences = as_sequences(X, allow_empty=False)
         classes, labels = encode_tags(
             y, sequences, self.classes if self.classes is not None else constraints.classes, _named(constraints)
         )
-        constraints = constraints.with_classes(classes.tolist())
+        constraints = constraints.with_classes(classes.tolist(), "tokens")
         if self.valid_only:
             refuse_invalid(classes.tolist(), labels, sequences)
         if self.weights == "observed" and not np.any(labels >= 0):
@@ -222,7 +221,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), "tokens")
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
-        self._constraints, self._strength = constraints, options.strength
+        self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
         self._prices = fitted_prices(grounded, fit)
 
     # Using
@@ -308,7 +307,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         sequences = as_sequences(X)
         full = _without_empty(sequences)
-        workers = Workers(effective_n_jobs(self.n_jobs))
+        workers = Workers(threads(self.n_jobs))
         matrix = self._encoder.transform(full)
         model = self._encoder.model(matrix, full, self.classes_.tolist(), workers, valid=self._valid)
         weights = np.concatenate([self.coef_.T.ravel(), self.transitions_.ravel()])

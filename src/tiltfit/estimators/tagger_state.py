@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ FITTED = "fitted"
 
 def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
-    common = state.dump(tagger, PARAMETERS, arrays, lost)
+    common = state.dump(tagger, PARAMETERS, arrays, lost, "tokens")
     encoder = tagger._encoder
     arrays |= pack_table("coef", tagger.coef_.T) | pack_strings("attributes", encoder.attributes.names)
     arrays["transitions"] = tagger.transitions_
@@ -35,6 +36,7 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
         **common,
         "features": _dump_features(tagger.features, templates),
         "transitions": _dump_transitions(tagger.transitions, encoder.edges),
+        "rates": [[number, rate] for number, rate in sorted(tagger._strength.rates.items())],
         "encoder": {
             "templates": None if templates is None else templates.to_document(),
             "edges": encoder.edges.to_document(),
@@ -47,7 +49,8 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
 def restore(document: Document, arrays: Arrays) -> TiltTagger:
     """The inverse of ``dump``."""
     tagger = state.construct(TiltTagger, PARAMETERS, document)
-    tagger._strength = Options.of(tagger, models=("crf",)).strength  # refuses parameters that no fit could have had
+    strength = Options.of(tagger, models=("crf",)).strength  # refuses parameters that no fit could have had
+    tagger._strength = replace(strength, rates=_rates(document.get("rates", [])))
     if tagger.weights not in ("all", "observed"):
         raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")
     state.restore(tagger, document, arrays)
@@ -96,6 +99,13 @@ def _restore_encoder(document: Document, arrays: Arrays) -> SequenceEncoder:
     if templates is not None:
         attributes = TokenEncoder(TokenTemplates.from_document(templates), names)
     return SequenceEncoder(attributes, EdgeTemplates.from_document(document["edges"]), _flag(document, "boundaries"))
+
+
+def _rates(listed: Any) -> dict[int, float]:
+    rates = {int(number): float(rate) for number, rate in listed}
+    if not all(0 < rate <= 1 for rate in rates.values()):
+        raise ModelFileError("The rates of events that shares are of must be above 0 and at most 1.")
+    return rates
 
 
 def _flag(document: Document, name: str) -> bool:

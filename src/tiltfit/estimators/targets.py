@@ -143,7 +143,9 @@ def _classes(named: list[object] | None, known: npt.NDArray[Any], constraints: C
     try:
         return np.array(sorted(found))
     except TypeError as error:
-        raise DataError(f"The classes {found} are of kinds that cannot be sorted together.") from error
+        raise DataError(
+            f"The classes {found} are of kinds that cannot be sorted together. Write all labels as one kind."
+        ) from error
 
 
 def _look_up(known: npt.NDArray[Any], classes: Classes) -> IntArray:

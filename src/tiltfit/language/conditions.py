@@ -70,18 +70,20 @@ class When(Condition):
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ConstraintError(f"when({self.function!r}) needs a function of one document or row.")
+            raise ConstraintError(f"when({self.function!r}) needs a function of one document, row or token.")
         self._set(name=_text(self.name, "The name of when(...)"))
 
     def holds(self, inputs: Inputs) -> BoolArray:
-        return np.fromiter((self._ask(inputs.row(i), i) for i in range(inputs.n)), dtype=np.bool_, count=inputs.n)
+        return np.fromiter((self._ask(inputs, i) for i in range(inputs.n)), dtype=np.bool_, count=inputs.n)
 
-    def _ask(self, row: object, i: int) -> bool:
+    def _ask(self, inputs: Inputs, i: int) -> bool:
         try:
-            return bool(self.function(row))
+            return bool(self.function(inputs.row(i)))
         except Exception as error:
-            error.add_note(f"raised by the condition {self!r} at position {i} of X")
-            raise
+            why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            raise ConstraintError(
+                f"The function of {self!r} failed at {inputs.place(i)} with {why}. It must answer for everything in X."
+            ) from error
 
     def __repr__(self) -> str:
         return f"when({self.name})"
@@ -126,7 +128,7 @@ def feature(name: str) -> Feature:
 
 
 def when(function: Callable[[Any], object], name: str | None = None) -> Condition:
-    """A Python function of one document or row says so."""
+    """A Python function of one document, row or token says so."""
     return When(function, name or getattr(function, "__name__", None) or type(function).__name__)
 
 

@@ -14,12 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 from tiltfit.errors import ConflictError
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.events import Outcomes
 from tiltfit.language.prose import amount, percent
+from tiltfit.language.sentences import titled
 from tiltfit.language.values import Label, exact
+
+if TYPE_CHECKING:
+    from tiltfit.data.inputs import Unit
 
 _ROUNDING = 1e-9
 
@@ -31,13 +36,17 @@ class _Claim:
     everything: Outcomes | None
     low: float
     high: float
+    unit: Unit
 
     def __str__(self) -> str:
         share = not self.constraint.event.counts or self.constraint.of is not None
-        return f"{self.constraint.title!r} ({self.constraint.relation.words(percent if share else amount)})"
+        words = self.constraint.relation.words(percent if share else amount)
+        return f"{titled(self.constraint, self.unit)!r} ({words})"
 
 
-def check_conflicts(constraints: Iterable[Constraint], classes: Sequence[Label] | None) -> None:
+def check_conflicts(
+    constraints: Iterable[Constraint], classes: Sequence[Label] | None, unit: Unit = "documents"
+) -> None:
     """Refuse the first two that contradict each other, by name."""
     known = None if classes is None else frozenset(map(exact, classes))
     groups: dict[object, list[_Claim]] = {}
@@ -46,7 +55,7 @@ def check_conflicts(constraints: Iterable[Constraint], classes: Sequence[Label] 
             family, outcomes, everything = constraint.event.outcomes(known)
             # A share among another event's instances need not sum to one over all labels.
             everything = everything if constraint.of is None else None
-            claim = _Claim(constraint, outcomes, everything, *constraint.relation.interval)
+            claim = _Claim(constraint, outcomes, everything, *constraint.relation.interval, unit)
             if everything is not None and outcomes >= everything and claim.high < 1 - _ROUNDING:
                 raise ConflictError(f"{claim} cannot hold: it names all classes, and together they are always 100%.")
             scope = (constraint.given, constraint.of, constraint.per, constraint.on)

@@ -6,9 +6,9 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.language.conditions import Column, Condition, all_of
@@ -16,6 +16,9 @@ from tiltfit.language.events import Event, Labels, Segments, Statistic
 from tiltfit.language.relations import DistributedAs, Relation
 from tiltfit.language.scheme import entities
 from tiltfit.language.values import Exact, Label, labels, match, real, text
+
+if TYPE_CHECKING:
+    from tiltfit.data.inputs import Unit
 
 SCOPES = ("dataset", "instance", "sequence")
 PARTS = ("unlabelled", "all")
@@ -62,7 +65,7 @@ class Constraint(Exact):
 
     @property
     def title(self) -> str:
-        """Its name, or its sentence if it has none: how messages refer to it."""
+        """Its name, or its sentence if it has none: how messages refer to it where it is not known what X holds."""
         return self.name if self.name is not None else str(self)
 
     @property
@@ -183,13 +186,15 @@ def check_given(given: object) -> None:
 class ConstraintSet(Exact, Sequence[Constraint]):
     """Constraints in the order given, with different names and no two that contradict each other.
 
-    ``classes``: the labels there are, if the set says so; then every label named must be one of them.
+    ``classes``: the labels there are, if the set says so; then every label named must be one of them. ``unit``: what
+    messages say that it is about; tokens if some constraint only makes sense for sequences, else documents.
     """
 
     constraints: tuple[Constraint, ...] = ()
     classes: tuple[Label, ...] | None = None
+    unit: InitVar[Unit | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, unit: Unit | None) -> None:
         from tiltfit.language.conflicts import check_conflicts
 
         self._set(constraints=tuple(_constraint(c) for c in self.constraints))
@@ -201,20 +206,26 @@ class ConstraintSet(Exact, Sequence[Constraint]):
             self._set(classes=labels(self.classes, "classes"))
             if not self.classes:
                 raise ConstraintError("classes is empty: name the labels, or leave it out.")
-            self.check_labels(self.classes)
-        check_conflicts(self.constraints, self.classes)
+            self.check_labels(self.classes, unit)
+        check_conflicts(self.constraints, self.classes, unit or self._unit)
+
+    @property
+    def _unit(self) -> Unit:
+        return "tokens" if any(c.is_sequence for c in self.constraints) else "documents"
 
     @staticmethod
-    def of(source: ConstraintSet | Constraint | Iterable[Constraint] | str | os.PathLike[str]) -> ConstraintSet:
+    def of(
+        source: ConstraintSet | Constraint | Iterable[Constraint] | str | os.PathLike[str], unit: Unit | None = None
+    ) -> ConstraintSet:
         """A set from what users pass: a set, one constraint, several, or the path of a TOML file."""
         if isinstance(source, ConstraintSet):
             return source
         if isinstance(source, Constraint):
-            return ConstraintSet((source,))
+            return ConstraintSet((source,), unit=unit)
         if isinstance(source, str | os.PathLike):
             return ConstraintSet.from_toml(Path(source))
         if isinstance(source, Iterable):
-            return ConstraintSet(tuple(source))
+            return ConstraintSet(tuple(source), unit=unit)
         return ConstraintSet((source,))
 
     @staticmethod
@@ -231,8 +242,10 @@ class ConstraintSet(Exact, Sequence[Constraint]):
 
         return toml.dumps(self)
 
-    def check_labels(self, classes: Iterable[object]) -> None:
+    def check_labels(self, classes: Iterable[object], unit: Unit | None = None) -> None:
         """Refuse a constraint that names a label which is none of the classes."""
+        from tiltfit.language.sentences import titled
+
         known = list(classes)
         fields = entities(known)
         for constraint in self.constraints:
@@ -240,14 +253,14 @@ class ConstraintSet(Exact, Sequence[Constraint]):
                 if match(name, known) is None and not (name in fields and constraint.speaks_of_fields(name)):
                     some = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
                     raise UnknownLabelError(
-                        f"The constraint {constraint.title!r} names the label {name!r}, "
+                        f"The constraint {titled(constraint, unit or self._unit)!r} names the label {name!r}, "
                         f"which is not one of the classes ({some}).{did_you_mean(name, known)} "
                         "classes= names classes that y does not show."
                     )
 
-    def with_classes(self, classes: Iterable[Label]) -> ConstraintSet:
+    def with_classes(self, classes: Iterable[Label], unit: Unit | None = None) -> ConstraintSet:
         """The same constraints with these classes: labels and contradictions are checked against them."""
-        return ConstraintSet(self.constraints, tuple(classes))
+        return ConstraintSet(self.constraints, tuple(classes), unit)
 
     def __len__(self) -> int:
         return len(self.constraints)

@@ -37,6 +37,11 @@ def describe(constraint: Constraint, unit: Unit = "documents") -> str:
     return f"{body} (labelled {'sequences' if unit == 'tokens' else unit} included)"
 
 
+def titled(constraint: Constraint, unit: Unit = "documents") -> str:
+    """How messages refer to a constraint: its name, or its sentence about what there is here."""
+    return constraint.name if constraint.name is not None else describe(constraint, unit)
+
+
 def _share(constraint: Constraint, unit: Unit) -> str:
     event, words = constraint.event, constraint.relation.words(percent)
     if _is_probability(constraint, unit):

@@ -69,8 +69,9 @@ def solve_jointly(
         return now.value, now.gradient
 
     def progress(_: int, value: float, steepest: float) -> bool:
+        # A line search may accept an earlier trial than its last.
         accepted = next(trial for trial in reversed(trials) if trial.value == value)
-        del trials[:-1]
+        trials[:] = [accepted]
         history.append(
             Round(
                 round=len(history) + 1,

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.inputs import Inputs
+from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.errors import ConstraintError, RestingConstraintWarning, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures, Parts
@@ -33,7 +33,7 @@ from tiltfit.penalties.stacked import stack
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.instances import InstanceRows
 from tiltfit.projections.kinds import refine
-from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows
+from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows, with_rates
 from tiltfit.projections.rules import Ban, Room
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
 from tiltfit.projections.whole_rows import known_counts, whole_sequences
@@ -71,7 +71,8 @@ class Grounded:
     ``owner[r]`` is the number of row r's constraint, ``component[r]`` the class of a ``distributed_as`` row (else −1,
     and −2 for the upper bound of a share of another event between two),
     ``group[r]`` the value of the column or the number of the instance it speaks of (else None). ``resting`` numbers the
-    constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports.
+    constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports; ``rates``
+    are those of the events that shares are of (``Strength``).
     """
 
     constraints: ConstraintSet
@@ -85,6 +86,8 @@ class Grounded:
     ruled_support: Mapping[int, float] = field(default_factory=dict)
     shares: Shares | None = None
     noun: str = "row"
+    unit: Unit = "rows"
+    rates: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -129,6 +132,7 @@ def ground(
     if isinstance(structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)
+    strength = with_rates(strength, constraints, scene)
     ban = Ban(scene)
     blocks: list[Rows] = []
     resting: list[int] = []
@@ -146,11 +150,12 @@ def ground(
     blocks.sort(key=lambda block: block.is_apart)
     touched = _touched(blocks, ban, scene)
     if not len(touched):
-        return Grounded(constraints, None, touched, resting=tuple(resting), noun=scene.noun)
-    grounded = _assemble(
-        constraints, blocks, ban, touched, scene, workers, partial(PricedChains.of, how=inference, seed=seed)
-    )
-    return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports})
+        return Grounded(
+            constraints, None, touched, resting=tuple(resting), noun=scene.noun, unit=inputs.unit, rates=strength.rates
+        )
+    priced = partial(PricedChains.of, how=inference, seed=seed)
+    grounded = _assemble(constraints, blocks, ban, touched, scene, workers, priced)
+    return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
 
 def refuse_for_documents(constraint: Constraint) -> None:
@@ -255,6 +260,7 @@ def _assemble(
         "support": support,
         "shares": _shares(blocks, structure, positions, parent, scene, n_rows),
         "noun": scene.noun,
+        "unit": scene.inputs.unit,
     }
 
 

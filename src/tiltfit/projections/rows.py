@@ -7,8 +7,8 @@ bound), and of each feature one *row* for every group it is stated for. Rows of 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +25,7 @@ from tiltfit.inference.statistic import Statistic
 from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs
-from tiltfit.language.sentences import describe
+from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
@@ -40,14 +40,27 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Strength:
-    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c)."""
+    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c).
+
+    A share of another event has m = (E[event] − u·E[other])/c, c the places where the other might happen; but its
+    deviation is (E[event] − u·E[other])/E[other] = m/ρ and its support ρ·c, with ρ = E[other]/c, the *rate* of the
+    other event. Hence in units of m
+
+        (m/ρ)²/(2β) = m²/(2βρ²)        |m/ρ|/β = |m|/(βρ)
+
+    with β/(ρc) for β under ``support``: β is multiplied by ρ² (L1: ρ), and divided by ρ under ``support``. So that the
+    row stays linear, ρ is not that of q but an estimate that does not move (``rate``): ``rates``, by the number of the
+    constraint, 1 where there is none.
+    """
 
     beta: float
     scale: str
+    rates: Mapping[int, float] = field(default_factory=dict)
 
-    def of(self, softness: float | None, support: FloatArray) -> FloatArray:
-        value = self.beta if softness is None else softness
-        return value / support if self.scale == "support" else np.full(len(support), value)
+    def of(self, softness: float | None, support: FloatArray, rate: float = 1.0, power: int = 2) -> FloatArray:
+        """β in units of m of rows with these supports, of a penalty that grows as its deviation to that power."""
+        value = (self.beta if softness is None else softness) * rate**power
+        return value / (rate * support) if self.scale == "support" else np.full(len(support), value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +117,7 @@ class Scene:
 
     def title(self, constraint: Constraint) -> str:
         """How messages refer to a constraint: its name, or its sentence about what there is here."""
-        return constraint.name if constraint.name is not None else describe(constraint, self.inputs.unit)
+        return titled(constraint, self.inputs.unit)
 
     def fires(self, condition: Condition | None) -> BoolArray:
         if condition is None:
@@ -268,6 +281,7 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n = len(names)
     support = np.concatenate([_support(constraint, feature, group, n, scene) for feature in found])
+    often = strength.rates.get(number, 1.0)
     apart = is_apart(constraint, scene)
     unlisted = found[0].statistic is not None or (apart and isinstance(scene.structure, Chains))
     listed = [] if unlisted else found
@@ -286,12 +300,39 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
         support=support,
         penalty=stack(
             [
-                _penalty(constraint, feature, support[k * n : (k + 1) * n], strength, scene.classes)
+                _penalty(constraint, feature, support[k * n : (k + 1) * n], strength, often, scene.classes)
                 for k, feature in enumerate(found)
             ]
         ),
         is_apart=apart,
     )
+
+
+_PRIOR_PLACES, _PRIOR_RATE = 10.0, 0.1
+"""What ρ is taken for where no label is known: nothing more is claimed than that events in outputs are rarer than the
+places where they might happen. It counts as much as ten known places, and so fades as labels come."""
+
+
+def with_rates(strength: Strength, constraints: Iterable[Constraint], scene: Scene) -> Strength:
+    """The same, with the rates of all events that shares are of; those that it has stay."""
+    found = {k: rate(c, scene) for k, c in enumerate(constraints) if c.of is not None}
+    return replace(strength, rates={**found, **strength.rates})
+
+
+def rate(constraint: Constraint, scene: Scene) -> float:
+    """ρ = (1 + Σ w·[other happens]) / (10 + Σ w) over the places of the other event whose labels are known.
+
+    The constraint is a share of another event.
+    """
+    assert constraint.of is not None
+    happened, places = _PRIOR_PLACES * _PRIOR_RATE, _PRIOR_PLACES
+    around = scene.fires(constraint.of.given)
+    for piece in pieces(constraint.of.event, scene.classes, scene.structure):
+        at = np.flatnonzero(piece.at & around & ~scene.is_open(piece))
+        cells = (scene.labels[at - 1], scene.labels[at]) if piece.on_edges else scene.labels[at]
+        happened += float(scene.position_weight[at] @ piece.table[cells])
+        places += float(scene.position_weight[at].sum())
+    return happened / places
 
 
 def _weights(places: list[Piece], group: IntArray, n_groups: int, scene: Scene) -> FloatArray:
@@ -384,6 +425,7 @@ def _penalty(
     feature: Feature,
     support: FloatArray,
     strength: Strength,
+    often: float,
     classes: Sequence[object],
 ) -> Penalty:
     relation, n = constraint.relation, len(support)
@@ -393,9 +435,10 @@ def _penalty(
     if isinstance(relation, About):
         # A share of another event is compared with its target inside the feature, so that 0 is wanted.
         target = relation.target if feature.among is None else 0.0
-        return REGISTRY[relation.penalty](np.full(n, target), strength.of(constraint.beta, support))
+        power = 1 if relation.penalty == "l1" else 2
+        return REGISTRY[relation.penalty](np.full(n, target), strength.of(constraint.beta, support, often, power))
     low, high = relation.interval if feature.among is None else _sign(constraint, feature)
-    slack = strength.of(constraint.slack, support) if constraint.slack else np.zeros(n)
+    slack = strength.of(constraint.slack, support, often) if constraint.slack else np.zeros(n)
     return box(np.full(n, low), np.full(n, high), slack)
 
 
