@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,6 +12,7 @@ import numpy as np
 from sklearn.metrics import f1_score
 
 from experiments.development import TICKETS, Split, development_split, features
+from experiments.kept import Kept
 from tiltfit import Constraint, TiltClassifier
 from tiltfit.data.inputs import TextInputs
 from tiltfit.methods.majority_vote import majority_vote
@@ -74,37 +73,25 @@ class Score:
 
 
 class Store:
-    """Scores by cell key, written after every cell, so that a run can be interrupted. The folder ignores itself."""
+    """Scores by cell."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._scores: dict[str, Score] = {}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        (path.parent / ".gitignore").write_text("*\n", encoding="utf-8")
-        if path.is_file():
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            self._scores = {key: Score(**fields) for key, fields in kept.items()}
+        self._kept = Kept(path)
 
     def __getitem__(self, cell: Cell) -> Score:
-        return self._scores[cell.key]
+        return Score(**self._kept[cell.key])
 
     def __contains__(self, cell: Cell) -> bool:
-        return cell.key in self._scores
+        return cell.key in self._kept
 
     def complete(self, cells: list[Cell], tell: Callable[[str], None]) -> None:
         """Measure the cells that are not there yet, split by split."""
         missing = sorted({c for c in cells if c not in self}, key=lambda c: (c.collection, c.seed, c.size, c.key))
         for number, cell in enumerate(missing, start=1):
             score = measure(cell)
-            self._scores[cell.key] = score
-            self._write()
+            self._kept[cell.key] = asdict(score)
             mark = "" if score.converged else ", not converged"
             tell(f"{number}/{len(missing)} {cell.key}: {score.macro_f1:.3f} ({score.seconds:.1f} s{mark})")
-
-    def _write(self) -> None:
-        beside = self._path.with_suffix(".new")
-        beside.write_text(json.dumps({k: asdict(s) for k, s in self._scores.items()}, indent=1), encoding="utf-8")
-        os.replace(beside, self._path)
 
 
 def measure(cell: Cell) -> Score:
