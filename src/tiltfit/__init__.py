@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
+    from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
@@ -42,6 +43,7 @@ _HOME = {
     "TiltTagger": "tiltfit.estimators.tagger",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
+    "constraints_from_labels": "tiltfit.estimators.from_labels",
     "load": "tiltfit.estimators.persistence",
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",

@@ -18,6 +18,18 @@ from tiltfit.report.segments import score_tags
 # train ------------------------------------------------------------------------------------------------------------
 
 
+def test_what_labels_show_can_be_stated_of_the_rest(tagging: Path, tmp_path: Path) -> None:
+    rows = ads(12, 2)
+    (tmp_path / "some.conll").write_text(conll([(t, y if k < 8 else ["?"] * len(y)) for k, (t, y) in enumerate(rows)]))
+    base = ["train", tmp_path / "some.conll", "--unlabelled", "?", "-o", tmp_path / "m.tilt"]
+    without = document(*base, "-c", tagging / "c.toml")["constraints"]
+    found = document(*base, "-c", tagging / "c.toml", "--constraints-from-labels", 2)["constraints"]
+    assert len(without) < len(found)
+    assert {c["sentence"] for c in without} < {c["sentence"] for c in found}
+    assert "top=0 must be" in refused(*base, "--constraints-from-labels", 0)
+    assert "the labels are ignored" in refused(*base, "--constraints-from-labels", 2, "--ignore-labels")
+
+
 def test_training_without_labels_says_what_it_did(tagging: Path) -> None:
     out = (tagging / "train.out").read_text()
     n = sum(len(tokens) for tokens, _ in ads(60, 0))

@@ -20,7 +20,7 @@ from tiltfit.cli.terminal import Terminal
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
-    from tiltfit import ConstraintSet, TiltClassifier, TiltTagger
+    from tiltfit import Constraint, ConstraintSet, TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
 
 _WIDE = 100  # characters that the table of constraints needs
@@ -28,7 +28,8 @@ _WIDE = 100  # characters that the table of constraints needs
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be trained from what. ``parameters``: of the estimator, where the user gave any."""
+    """What is to be trained from what. ``parameters``: of the estimator, where the user gave any. ``from_labels``: so
+    many statements of each label that its labels show."""
 
     task: Task
     sources: Sequence[str]
@@ -38,6 +39,7 @@ class Job:
     ignore_labels: bool
     parameters: dict[str, Any] = field(default_factory=dict)
     output: Path = Path()
+    from_labels: int | None = None
 
     @property
     def is_tagging(self) -> bool:
@@ -55,8 +57,9 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
     _check_knowledge(job, rows)
     start = time.perf_counter()
     with progress_bar(terminal) as update:
+        classes = _classes(job, rows)
         estimator = _estimator(job)(
-            job.constraints or (), classes=_classes(job, rows), callback=update, **job.parameters
+            _constraints(job, rows, classes), classes=classes, callback=update, **job.parameters
         )
         with located(rows) if job.is_tagging else nullcontext():  # type: ignore[arg-type]
             estimator.fit(rows.X, rows.y)
@@ -70,6 +73,18 @@ def _estimator(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
     from tiltfit import TiltClassifier, TiltTagger
 
     return TiltTagger if job.is_tagging else TiltClassifier
+
+
+def _constraints(job: Job, rows: Dataset | SequenceDataset, classes: list[Any] | None) -> Sequence[Constraint]:
+    """Those that were given, and those that labels show."""
+    given = job.constraints or ()
+    if job.from_labels is None:
+        return given
+    from tiltfit import ConstraintSet, constraints_from_labels
+
+    declared = classes if classes is not None or job.constraints is None else job.constraints.classes
+    shown = constraints_from_labels(rows.X, rows.y, top=job.from_labels, classes=declared)
+    return ConstraintSet((*given, *shown), shown.classes)
 
 
 def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:

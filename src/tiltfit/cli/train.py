@@ -62,6 +62,14 @@ def train(
         Path | None,
         typer.Option("--constraints", "-c", help="TOML file of statements; see `tiltfit check`.", show_default=False),
     ] = None,
+    constraints_from_labels: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Also state what the labels show: of each label the N most confident statements.",
+            show_default=False,
+        ),
+    ] = None,
     task: TaskOption = "auto",
     classes: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Classes, if no file names them all.", show_default=False)
@@ -121,7 +129,10 @@ def train(
         parameters = {target: given[name] for name, target in names.items() if name in given}
         if kind == "tag" and (features := _features(lexicon or [], min_count)):
             parameters["features"] = features
-        job = Job(kind, data, DataOptions.of(ctx), statements, classes, ignore_labels, parameters, output)
+        job = Job(
+            kind, data, DataOptions.of(ctx), statements, classes, ignore_labels, parameters, output,
+            constraints_from_labels,
+        )  # fmt: skip
         fit(terminal, job, columns_named(statements) if kind == "tag" else [])
 
 

@@ -15,6 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.base import LostBase, log_base, refuse_impossible_labels
+from tiltfit.estimators.development import development, naming_dev, parts
 from tiltfit.estimators.encoders import (
     Matrix,
     TableEncoder,
@@ -25,7 +26,7 @@ from tiltfit.estimators.encoders import (
     has_text,
     matrix_inputs,
 )
-from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
+from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn, warned_already
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
@@ -35,6 +36,7 @@ from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback
+from tiltfit.methods.journal import Development
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
@@ -48,6 +50,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """min_λ  Σ_labelled −log p_λ(y|x) + α/2·‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(E_q[f′])]     (Eq. 6)
 
     A maximum-entropy classifier p_λ learned from labels, from constraints on unlabelled rows, or from both.
+
+    Inductive: ``fit(X, y).predict(new)``, the model p on rows that it has not seen. Transductive:
+    ``fit_predict(X, y)``, the unlabelled rows of X itself under q, so that the constraints hold on them. With some
+    labels kept aside, ``fit(X, y, dev=(X_dev, y_dev))`` keeps the round that is best there.
 
     Parameters
     ----------
@@ -103,7 +109,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     objective_ : float
         Eq. 6 at the end.
     converged_ : bool
+        Whether it went on until there was nothing to gain: of the objective, or on the development set.
     history_ : tuple of ``Round``
+        With a development set, ``dev_score`` is the accuracy there.
     constraint_report_ : ``ConstraintReport``
         For each constraint: target, expectation under the model and under q, price, support. ``print`` it.
 
@@ -166,22 +174,34 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # Learning
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
         """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows.
 
+        ``dev=(X_dev, y_dev)``: after every round the model is scored there (accuracy; unlabelled rows do not count). It
+        stops after ``patience`` rounds without a better score, and the best round's model is kept.
         A fit that fails leaves the estimator as it was.
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
         warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        options = Options.of(self)
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5
+    ) -> npt.NDArray[Any]:
+        """Fit on X and label X itself, under the constraints (transductive): the most probable class of every row under
+        q, the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
+        self.fit(X, y, sample_weight, dev=dev, patience=patience)
+        with warned_already():
+            q = self._project(X, y, "solve", sample_weight, fitting=True)
+        return np.asarray(self.classes_[q.argmax(axis=1)])
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
+        options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
         encoder, matrix, inputs = self._learn_encoder(X)
         classes, labels = encode_labels(y, inputs.n, self.classes, constraints)
@@ -217,6 +237,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             n_init=int(self.n_init),
             random_state=self.random_state,
             callback=self.callback,
+            development=self._development(kept_aside, patience, encoder, classes, workers),
         )
         del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
@@ -253,21 +274,15 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         probabilities = self.predict_proba(X)
         return np.asarray(self.classes_[probabilities.argmax(axis=1)])
 
-    def project(self, X: Any, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
+    def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
 
         ``prices="solve"`` projects onto the constraints as they apply to X (transductive: rows influence each other);
-        ``prices="fitted"`` tilts each row by the prices learned in ``fit``.
+        ``prices="fitted"`` tilts each row by the prices learned in ``fit``. ``y``: labels that are known, as in
+        ``fit``; they are certain under q, and constraints speak of the other rows.
         """
         check_is_fitted(self)
-        matrix = self._matrix(X)
-        model, potentials, marginals = self._infer(X, matrix)
-        grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix))
-        q = marginals.node
-        found = projected(model, potentials, marginals, grounded, prices, self._prices)
-        if found is not None:
-            q[grounded.touched] = found[0].node
-        return q
+        return self._project(X, y, prices, sample_weight, fitting=False)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the labelled rows; unlabelled ones do not count."""
@@ -381,24 +396,54 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return None
         return matched_weights(self.init, classes, names, d)
 
-    def _infer(self, X: Any, matrix: Matrix) -> tuple[LogLinear, Potentials, Marginals]:
+    def _development(
+        self,
+        kept_aside: tuple[Any, Any] | None,
+        patience: int,
+        encoder: TextEncoder | TableEncoder | None,
+        classes: npt.NDArray[Any],
+        workers: Workers,
+    ) -> Development | None:
+        if kept_aside is None:
+            return None
+        X, y = kept_aside
+        with naming_dev():
+            matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
+            _, labels = encode_labels(y, matrix.shape[0], classes.tolist(), ConstraintSet())
+            q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
+            return development(_model(matrix, len(classes), q0, workers), labels, patience)
+
+    def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
+        """``fitting``: X is what the model was fitted on just now, and so is ``base``, if that is an array."""
+        matrix = self._matrix(X)
+        _, labels = encode_labels(y, matrix.shape[0], self.classes_.tolist(), self._constraints)
+        model, potentials, marginals = self._infer(X, matrix, fitting=fitting)
+        grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix), labels)
+        q = marginals.node
+        found = projected(model, potentials, marginals, grounded, prices, self._prices)
+        if found is not None:
+            q[grounded.touched] = found[0].node
+        known = np.flatnonzero(labels >= 0)
+        q[known] = np.eye(len(self.classes_))[labels[known]]
+        return q
+
+    def _infer(self, X: Any, matrix: Matrix, *, fitting: bool = False) -> tuple[LogLinear, Potentials, Marginals]:
         workers = Workers(threads(self.n_jobs))
         base = self.base if isinstance(self._base, LostBase) else self._base  # a lost base may have been set again
-        q0 = log_base(base, X, matrix.shape[0], self.classes_, fitting=False)
+        q0 = log_base(base, X, matrix.shape[0], self.classes_, fitting=fitting)
         model = _model(matrix, len(self.classes_), q0, workers)
         potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
         return model, potentials, model.structure.infer(potentials, workers)
 
-    def _ground(self, inputs: Inputs, weight: FloatArray) -> Grounded:
+    def _ground(self, inputs: Inputs, weight: FloatArray, labels: npt.NDArray[np.intp]) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
         if lost:
             raise UnsupportedError(
                 f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
                 "predict works; to project, fit again."
             )
-        unlabelled, structure = np.full(inputs.n, -1, dtype=np.intp), Independent(inputs.n)
-        classes = self.classes_.tolist()
-        return ground(self._constraints, inputs, classes, structure, unlabelled, weight, self._strength, Workers())
+        structure, classes = Independent(inputs.n), self.classes_.tolist()
+        return ground(self._constraints, inputs, classes, structure, labels, weight, self._strength, Workers())
 
 
 def _model(matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers) -> LogLinear:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.errors import DataError, NotConvergedWarning, NotSavedWarning, UnmetConstraintWarning, UnsupportedError
+from tiltfit.errors import (
+    DataError,
+    NotConvergedWarning,
+    NotSavedWarning,
+    RestingConstraintWarning,
+    UnmetConstraintWarning,
+    UnsupportedError,
+)
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import generator
 from tiltfit.execution.blas import one_blas_thread
@@ -16,6 +25,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.sentences import titled
 from tiltfit.methods import SOLVERS, alternate_sampled
 from tiltfit.methods.history import Callback, Fit
+from tiltfit.methods.journal import STOPPED, Development
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
@@ -37,8 +47,12 @@ def solve(
     n_init: int,
     random_state: Any,
     callback: Callback | None,
+    development: Development | None = None,
 ) -> Fit:
-    """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights."""
+    """The best of ``n_init`` runs: the first from ``given`` or ``init``, the others from random weights.
+
+    The best is that of the lowest objective, or of the highest score on ``development``.
+    """
     if problem.is_sampled and options.solver_given == "joint":
         raise UnsupportedError(
             "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
@@ -51,10 +65,21 @@ def solve(
         for k, kind in enumerate(kinds):
             start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
             run = alternate_sampled if problem.is_sampled else SOLVERS[options.solver]
-            fits.append(run(problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback))
-            if fits[-1].message == "stopped by the callback":
+            fits.append(
+                run(
+                    problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback,
+                    development=development,
+                )
+            )  # fmt: skip
+            if fits[-1].message.startswith(STOPPED):
                 break
-    return min(fits, key=lambda fit: fit.objective if np.isfinite(fit.objective) else np.inf)
+    return min(fits, key=_rank)
+
+
+def _rank(fit: Fit) -> tuple[float, float]:
+    """The lower, the better."""
+    score = -np.inf if fit.dev_score is None else fit.dev_score
+    return -score, fit.objective if np.isfinite(fit.objective) else np.inf
 
 
 def report(
@@ -104,6 +129,15 @@ def projected(
     return projection.marginals, structure, tilted
 
 
+@contextmanager
+def warned_already() -> Iterator[None]:
+    """A projection of what was fitted just now: which constraints rest or do not hold has been said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RestingConstraintWarning)
+        warnings.simplefilter("ignore", UnmetConstraintWarning)
+        yield
+
+
 def _warn_unmet(grounded: Grounded, projection: Projection) -> None:
     """Name the hard constraints that q does not meet."""
     missed = np.unique(grounded.owner[projection.violation > HOLDS])
@@ -138,7 +172,7 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
         )
     # Hard constraints that contradict each other leave nothing to converge to; they are named below.
     told = estimator.constraint_report_
-    if not estimator.converged_ and message != "stopped by the callback" and not told.violated:
+    if not estimator.converged_ and not message.startswith(STOPPED) and not told.violated:
         warnings.warn(
             f"{type(estimator).__name__} did not converge: {message}. "
             f"Raise max_iter= (now {estimator.max_iter}) or tol=.",

@@ -43,8 +43,8 @@ _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anyth
 
 def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[str], unit: Unit) -> Document:
     """The common part of the document; adds the history to ``arrays`` and what cannot be written to ``lost``."""
-    for field in fields(Round):
-        arrays[f"history.{field.name}"] = np.array([getattr(r, field.name) for r in estimator.history_], dtype=float)
+    for name, values_of in _columns(estimator.history_).items():
+        arrays[f"history.{name}"] = values_of
     values = {name: _plain(getattr(estimator, name)) for name in (*COMMON, *parameters)}
     for name, kind in _IF_PLAIN.items():
         if isinstance(getattr(estimator, name), kind):
@@ -120,8 +120,24 @@ def _classes(values: Any) -> npt.NDArray[Any]:
     return classes
 
 
+def _columns(history: Sequence[Round]) -> dict[str, FloatArray]:
+    """The rounds as one array a field; NaN for a round without a score, and no such array if no round has one."""
+    columns = {field.name: np.array([getattr(r, field.name) for r in history], dtype=float) for field in fields(Round)}
+    if all(r.dev_score is None for r in history):
+        del columns["dev_score"]
+    return columns
+
+
 def _history(arrays: Arrays) -> tuple[Round, ...]:
-    names = [field.name for field in fields(Round)]
-    kinds: list[type[Any]] = [int if field.type == "int" else float for field in fields(Round)]
-    rows = zip(*(arrays[f"history.{name}"].tolist() for name in names), strict=True)
-    return tuple(Round(**{n: kind(v) for n, kind, v in zip(names, kinds, row, strict=True)}) for row in rows)
+    kept = [field for field in fields(Round) if field.name != "dev_score" or "history.dev_score" in arrays]
+    rows = zip(*(arrays[f"history.{field.name}"].tolist() for field in kept), strict=True)
+    return tuple(
+        Round(**{f.name: _number(f.type, value) for f, value in zip(kept, row, strict=True)})  # type: ignore[arg-type]
+        for row in rows
+    )
+
+
+def _number(kind: Any, value: float) -> float | None:
+    if kind == "int":
+        return int(value)
+    return None if kind == "float | None" and np.isnan(value) else float(value)

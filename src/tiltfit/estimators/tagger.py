@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
 from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn
+from tiltfit.estimators.development import development, naming_dev, parts
+from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn, warned_already
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid
 from tiltfit.estimators.starts import generator, matched_tables
@@ -27,6 +28,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback
+from tiltfit.methods.journal import Development
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
@@ -43,6 +45,10 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     A linear-chain conditional random field p_λ learned from labelled sequences, from constraints on unlabelled ones, or
     from both. X: a list of token lists; or of lists of attributes (names, or dicts as CRFsuite's users have them); or a
     table with a column ``tokens`` and further columns that constraints may speak of.
+
+    Inductive: ``fit(X, y).predict(new)``, the model p on sequences that it has not seen. Transductive:
+    ``fit_predict(X, y)``, the unlabelled tokens of X itself under q, so that the constraints hold on them. With some
+    labels kept aside, ``fit(X, y, dev=(X_dev, y_dev))`` keeps the round that is best there.
 
     Parameters
     ----------
@@ -76,6 +82,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     ----------
     classes_, coef_ (classes × attributes), transitions_ (attributes of edges × classes × classes),
     attribute_names_, transition_names_, n_iter_, objective_, converged_, history_, constraint_report_
+        As for ``TiltClassifier``.
 
     Examples
     --------
@@ -141,22 +148,33 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
 
     # Learning
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
         """Learn from X; y may be None (nothing labelled), or hold None for an unlabelled sequence or token.
 
-        ``sample_weight``: one a sequence. A fit that fails leaves the tagger as it was.
+        ``sample_weight``: one a sequence. ``dev=(X_dev, y_dev)``: after every round the model is scored there (token
+        accuracy; unlabelled tokens do not count). It stops after ``patience`` rounds without a better score, and the
+        best round's model is kept. A fit that fails leaves the tagger as it was.
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, sample_weight)
+            self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
         warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
         return self
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        options = Options.of(self, models=("crf",))
+    def fit_predict(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5
+    ) -> list[Labels]:
+        """Fit on X and label X itself, under the constraints (transductive): the most probable label sequences under q,
+        the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
+        self.fit(X, y, sample_weight, dev=dev, patience=patience)
+        with warned_already():
+            return self.project(X, y, decode=True, sample_weight=sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
+        options, kept_aside = Options.of(self, models=("crf",)), parts(dev, patience)
         if self.weights not in ("all", "observed"):
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
         constraints = ConstraintSet.of(self.constraints, "tokens")
@@ -208,6 +226,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             n_init=int(self.n_init),
             random_state=self.random_state,
             callback=self.callback,
+            development=self._development(kept_aside, patience, encoder, model, classes),
         )
         del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
@@ -254,17 +273,21 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             for s in range(sequences.n_sequences)
         ]
 
-    def project(self, X: Any, *, prices: str = "solve", decode: bool = False, sample_weight: Any = None) -> list[Any]:
+    def project(
+        self, X: Any, y: Any = None, *, prices: str = "solve", decode: bool = False, sample_weight: Any = None
+    ) -> list[Any]:
         """q(y_t|x): predictions under the constraints, an array (tokens × classes) a sequence.
 
         ``prices="solve"`` projects onto the constraints as they apply to X (transductive: sequences influence each
         other); ``prices="fitted"`` tilts each by the prices learned in ``fit``. ``decode=True``: the most probable
-        label sequences under q instead.
+        label sequences under q instead. ``y``: labels that are known, as in ``fit``; they are certain under q, and
+        constraints speak of the other tokens.
         """
         sequences, model, potentials = self._potentials(X)
+        _, labels = encode_tags(y, sequences, self.classes_.tolist())
         p = self._infer(model, potentials)
         weight = _sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
-        grounded = self._ground(_without_empty(sequences), model, weight)
+        grounded = self._ground(_without_empty(sequences), model, weight, labels)
         found = projected(model, potentials, p, grounded, prices, self._prices)
         best = model.structure.best(potentials, model.workers)[0] if decode else None
         if found is not None:
@@ -273,6 +296,10 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             p.node[positions] = q.node
             if best is not None:
                 best[positions] = structure.best(tilted, model.workers)[0]
+        known = np.flatnonzero(labels >= 0)
+        p.node[known] = np.eye(len(self.classes_))[labels[known]]
+        if best is not None:
+            best[known] = labels[known]
         return _split(p.node, sequences) if best is None else self._named(best, sequences)
 
     def score(self, X: Any, y: Any) -> float:
@@ -351,7 +378,29 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             simpler, options, given=None, init=None, n_init=1, random_state=self.random_state, callback=None
         ).weights  # fmt: skip
 
-    def _ground(self, sequences: Sequences, model: LogLinear, weight: FloatArray) -> Grounded:
+    def _development(
+        self,
+        kept_aside: tuple[Any, Any] | None,
+        patience: int,
+        encoder: SequenceEncoder,
+        model: LogLinear,
+        classes: npt.NDArray[Any],
+    ) -> Development | None:
+        if kept_aside is None:
+            return None
+        with naming_dev():
+            sequences = _without_empty(as_sequences(kept_aside[0]))
+            _, labels = encode_tags(kept_aside[1], as_sequences(kept_aside[0]), classes.tolist())
+            matrix = encoder.transform(sequences)
+            aside = encoder.model(matrix, sequences, classes.tolist(), model.workers, valid=bool(self.valid_only))
+            ours, theirs = model.features, aside.features
+            assert isinstance(ours, ChainFeatures)
+            assert isinstance(theirs, ChainFeatures)
+            return development(aside, labels, patience, lambda weights: theirs.flat(*ours.tables(weights)))
+
+    def _ground(
+        self, sequences: Sequences, model: LogLinear, weight: FloatArray, labels: npt.NDArray[np.intp]
+    ) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
         if lost:
             raise UnsupportedError(
@@ -363,7 +412,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             sequences.inputs(),
             self.classes_.tolist(),
             model.structure,
-            np.full(sequences.n, -1, dtype=np.intp),
+            labels,
             weight,
             self._strength,
             model.workers,

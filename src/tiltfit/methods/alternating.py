@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
+from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
 from tiltfit.projections.moment import add_ridge, moment_projection
@@ -30,16 +31,17 @@ def alternate(
     tol: float,
     inner_tol: float = 1e-6,
     callback: Callback | None = None,
+    development: Development | None = None,
 ) -> Fit:
     """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or until O can hardly fall any further.
 
     Rounds shrink geometrically, often slowly, so the fall to come is extrapolated from the last two rounds; it must be
-    below tol/100 of the fall so far.
+    below tol/100 of the fall so far. With ``development``, the weights are those of its best round.
     """
     active = problem.active  # elsewhere q = p, whatever the weights
     limit = active.gradient_tol(tol, inner_tol)
     weights, last = start, None
-    history: list[Round] = []
+    journal = Journal(callback, development)
     message, converged = f"stopped after {max_iter} rounds", False
     now = first = active.evaluate(weights, last, inner_tol)
     drop = np.inf
@@ -50,14 +52,13 @@ def alternate(
         after = now.value + fitted.value - current
         weights = fitted.x
         last = now.projection.start if now.projection is not None else None
-        history.append(_round(number, max_iter, now, after, fitted))
-        stop = callback is not None and bool(callback(history[-1]))
+        journal.add(_round(number, max_iter, now, after, fitted), weights)
         before, now = now.value, active.evaluate(weights, last, inner_tol)
         last_drop, drop = drop, before - now.value
         if now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
-        elif stop:
-            message = "stopped by the callback"
+        elif journal.reason is not None:
+            converged, message = journal.is_enough, journal.reason
         elif not fitted.converged and fitted.n_iter == 0:
             message = f"the moment projection stopped: {fitted.message}"
         elif _remaining(drop, last_drop) <= 0.01 * tol * (first.value - now.value):
@@ -65,7 +66,10 @@ def alternate(
         else:
             continue
         break
-    return finished(weights, now, history, converged, message)
+    kept = journal.settle(weights)
+    if kept is not weights:
+        now = active.evaluate(kept, last, inner_tol)
+    return journal.finished(kept, now, converged, message)
 
 
 def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tuple[FloatArray, float]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.methods.problem import Evaluation
 from tiltfit.projections.information import Projection
 
 FloatArray = npt.NDArray[np.float64]
@@ -21,7 +20,8 @@ class Round:
     ``information`` and ``moment`` are the joint objective (Eq. 6) after each half step; ``objective`` is the last of
     them. ``gap`` is the duality gap of the information projection; ``worst_violation`` the largest distance between an
     expectation under q and where its penalty is least; ``gradient`` the largest entry of ∇O
-    (``alternating``: before its moment step; ``joint``: after its step).
+    (``alternating``: before its moment step; ``joint``: after its step). ``dev_score`` is the score of the round's
+    weights on the development set, None where there is none or the round was not scored.
     """
 
     round: int
@@ -33,6 +33,7 @@ class Round:
     worst_violation: float
     gradient: float
     evaluations: int
+    dev_score: float | None = None
 
 
 Callback = Callable[[Round], bool | None]
@@ -40,7 +41,10 @@ Callback = Callable[[Round], bool | None]
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a method learned: weights, the final information projection (None without constraints), and how it went."""
+    """What a method learned: weights, the final information projection (None without constraints), and how it went.
+
+    ``dev_score``: that of the weights on the development set, if there was one.
+    """
 
     weights: FloatArray
     projection: Projection | None
@@ -48,11 +52,4 @@ class Fit:
     history: tuple[Round, ...]
     converged: bool
     message: str
-
-
-def finished(weights: FloatArray, final: Evaluation, history: list[Round], converged: bool, message: str) -> Fit:
-    """The result at ``final``; a last information projection that was not solved makes it unconverged."""
-    projection = final.projection
-    if projection is not None and not (projection.converged and np.isfinite(final.value)):
-        converged, message = False, f"the last information projection was not solved (gap {projection.gap:.2g})"
-    return Fit(weights, projection, final.value, tuple(history), converged, message)
+    dev_score: float | None = None

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round, finished
+from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.projections.information import Start
@@ -44,15 +45,23 @@ class _Trial:
 
 
 def solve_jointly(
-    problem: Problem, start: FloatArray, *, max_iter: int, tol: float, callback: Callback | None = None
+    problem: Problem,
+    start: FloatArray,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+    development: Development | None = None,
 ) -> Fit:
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding).
 
     With hard constraints it then goes on to a tenth of that, and again, while it wins more than 10·``tol`` of the fall.
+    With ``development``, the weights are those of its best round.
     """
     problem = problem.active
     limit = problem.gradient_tol(tol)
-    history: list[Round] = []
+    journal = Journal(callback, development, every=_scored_every(problem, development))
+    history = journal.rounds
     last: Start | None = None
     trials: list[_Trial] = []  # since the last accepted step
     evaluations = 0
@@ -68,24 +77,22 @@ def solve_jointly(
             last = now.projection.start
         return now.value, now.gradient
 
-    def progress(_: int, value: float, steepest: float) -> bool:
+    def progress(_: int, value: float, steepest: float, weights: FloatArray) -> bool:
         # A line search may accept an earlier trial than its last.
         accepted = next(trial for trial in reversed(trials) if trial.value == value)
         trials[:] = [accepted]
-        history.append(
-            Round(
-                round=len(history) + 1,
-                max_iter=max_iter,
-                objective=value,
-                information=value,
-                moment=value,
-                gap=accepted.gap,
-                worst_violation=accepted.worst_violation,
-                gradient=steepest,
-                evaluations=evaluations,
-            )
+        told = Round(
+            round=len(history) + 1,
+            max_iter=max_iter,
+            objective=value,
+            information=value,
+            moment=value,
+            gap=accepted.gap,
+            worst_violation=accepted.worst_violation,
+            gradient=steepest,
+            evaluations=evaluations,
         )
-        return callback is not None and bool(callback(history[-1]))
+        return journal.add(told, weights)
 
     weights, reached = start, np.inf
     while True:
@@ -110,6 +117,16 @@ def solve_jointly(
         if "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:
             break
         follow *= 0.01
+    weights = journal.settle(weights)
     final = problem.evaluate(weights, last, _TIGHTEST)
-    message = f"stopped after {max_iter} rounds" if len(history) >= max_iter and not found.converged else found.message
-    return finished(weights, final, history, found.converged, message)
+    converged, message = found.converged, found.message
+    if journal.reason is not None:
+        converged, message = journal.is_enough, journal.reason
+    elif len(history) >= max_iter and not converged:
+        message = f"stopped after {max_iter} rounds"
+    return journal.finished(weights, final, converged, message)
+
+
+def _scored_every(problem: Problem, development: Development | None) -> int:
+    """Rounds from score to score: a round evaluates O at least once, so scoring takes no longer than solving."""
+    return 1 if development is None else -(-development.size // max(1, len(problem.labels)))

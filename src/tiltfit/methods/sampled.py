@@ -14,6 +14,7 @@ import numpy as np
 
 from tiltfit.methods.alternating import moment_step, moment_target
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
 from tiltfit.projections.information import Start
@@ -24,12 +25,21 @@ _FALLS = 0.9  # of the gradient from window to window: above, it does not fall a
 
 
 def alternate_sampled(
-    problem: Problem, start: FloatArray, *, max_iter: int, tol: float, callback: Callback | None = None
+    problem: Problem,
+    start: FloatArray,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+    development: Development | None = None,
 ) -> Fit:
-    """Alternate from ``start`` until max|∇O| is ``tol`` of what it was there, or no longer stands out of the noise."""
+    """Alternate from ``start`` until max|∇O| is ``tol`` of what it was there, or no longer stands out of the noise.
+
+    With ``development``, the weights are those of its best round, not averaged.
+    """
     active = problem.active
     weights, last, limit = start, None, 0.0
-    history: list[Round] = []
+    journal = Journal(callback, development)
     recent: list[FloatArray] = []
     message, converged = f"stopped after {max_iter} rounds", False
     for number in range(1, max_iter + 1):
@@ -39,22 +49,20 @@ def alternate_sampled(
         fitted = moment_step(active, now, target, weights, limit)
         weights = fitted.x
         recent = [*recent, weights][-_WINDOW:]
-        history.append(_round(number, max_iter, now, fitted))
-        if callback is not None and callback(history[-1]):
-            message = "stopped by the callback"
+        if journal.add(_round(number, max_iter, now, fitted), weights):
+            converged, message = journal.is_enough, str(journal.reason)
         elif now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
-        elif _settled([r.gradient for r in history]):
+        elif _settled([r.gradient for r in journal.rounds]):
             converged, message = True, "what is left of the gradient is noise"
         else:
             continue
         break
-    if converged:
+    if development is not None:
+        weights = journal.settle(weights)
+    elif converged:
         weights = np.mean(recent, axis=0)
-    final = active.evaluate(weights, last, tol)
-    if final.projection is not None and not final.projection.converged:
-        converged, message = False, "the last information projection did not settle"
-    return Fit(weights, final.projection, float("nan"), tuple(history), converged, message)
+    return journal.finished(weights, active.evaluate(weights, last, tol), converged, message)
 
 
 def _settled(gradients: list[float]) -> bool:

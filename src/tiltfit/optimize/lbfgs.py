@@ -16,7 +16,7 @@ from tiltfit.optimize.line_search import Trial, strong_wolfe
 from tiltfit.optimize.result import FloatArray, Minimum
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-Progress = Callable[[int, float, float], bool | None]
+Progress = Callable[[int, float, float, FloatArray], bool | None]
 
 _BLOCK = 1 << 16
 _ROUNDING = 1e-12
@@ -36,8 +36,9 @@ def minimise(
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
     Stops when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could not change the
-    value by more than rounding. ``progress(iteration, value, max|gradient|)`` is called after each step and may
-    return True to stop. If the line search fails, the best point so far is returned with ``converged=False``.
+    value by more than rounding. ``progress(iteration, value, max|gradient|, x)`` is called after each step and may
+    return True to stop; x changes later, so what is kept of it must be copied. If the line search fails, the best
+    point so far is returned with ``converged=False``.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
@@ -73,7 +74,7 @@ def minimise(
         largest = history.move(x, direction, found.trial.step, gradient, found.trial.gradient)
         value, gradient = found.trial.value, found.trial.gradient
         del found, direction
-        if progress is not None and progress(n_iter + 1, value, largest):
+        if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, False, "stopped by the callback")
     converged = largest <= gradient_tol
     message = "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"

@@ -1,0 +1,67 @@
+"""Labels kept aside: ``dev=`` and ``patience=`` of ``fit`` as a ``Development`` that solvers can ask.
+
+score(λ) = the share of the labels in y_dev that the model p_λ predicts; unlabelled rows and tokens do not count
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError, TiltfitError
+from tiltfit.methods.journal import Development
+from tiltfit.models.log_linear import LogLinear
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
+    """X_dev and y_dev, or None if there is no development set; raises by name."""
+    if not isinstance(patience, numbers.Integral) or isinstance(patience, bool) or patience < 1:
+        raise DataError(f"patience={patience!r} must be a whole number of rounds, at least 1.")
+    if dev is None:
+        return None
+    if not isinstance(dev, tuple | list) or len(dev) != 2:
+        kind = f"{type(dev).__name__} of {len(dev)}" if isinstance(dev, Sequence) else type(dev).__name__
+        raise DataError(f"dev= must be a pair (X_dev, y_dev), but is a {kind}.")
+    if dev[1] is None:
+        raise DataError("dev=(X_dev, y_dev) needs labels, but y_dev is None.")
+    return dev[0], dev[1]
+
+
+@contextmanager
+def naming_dev() -> Iterator[None]:
+    """Errors within are about the development set, and say so."""
+    try:
+        yield
+    except TiltfitError as error:
+        raise type(error)(f"In dev=(X_dev, y_dev): {error}") from error
+    except ValueError as error:  # scikit-learn's own checks
+        raise DataError(f"In dev=(X_dev, y_dev): {error}") from error
+
+
+def development(
+    model: LogLinear, labels: IntArray, patience: int, weights_of: Callable[[FloatArray], FloatArray] = lambda w: w
+) -> Development:
+    """How well ``model``, on the instances of X_dev, predicts ``labels`` (−1: unlabelled, one a position).
+
+    ``weights_of``: from the weights of the solver to those of ``model``.
+    """
+    instance = np.asarray(model.structure.spread(np.arange(len(model.structure))), dtype=np.intp)
+    some = np.unique(instance[labels >= 0])
+    if not len(some):
+        raise DataError("dev= needs labels, but everything in y_dev is unlabelled.")
+    few, truth = model.take(some), labels[model.structure.positions(some)]
+    known = np.flatnonzero(truth >= 0)
+
+    def score(weights: FloatArray) -> float:
+        best, _ = few.structure.best(few.potentials(weights_of(weights)), few.workers)
+        return float(np.mean(best[known] == truth[known]))
+
+    return Development(score, int(patience), len(truth))

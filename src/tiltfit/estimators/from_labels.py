@@ -1,0 +1,321 @@
+"""Constraints from the labelled data itself (paper §3): what labels show, with a margin, for unlabelled data to follow.
+
+Of every candidate the labels tell a share (or a mean count) and an interval around it; the interval is what is stated.
+Only the most confident ones are worth stating: those whose interval lies furthest from what holds everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tiltfit.data.inputs import TableInputs
+from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
+from tiltfit.estimators.evidence import Mean, Share
+from tiltfit.estimators.labelled import Labelled
+from tiltfit.language.conditions import Condition, Word, punctuation
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.event import Labels
+from tiltfit.language.expect import Expectation, expect
+from tiltfit.language.scheme import entities
+from tiltfit.language.values import Label
+
+_DIGITS = 1000  # ends of intervals are rounded outwards to thousandths
+
+
+def constraints_from_labels(
+    X: Any,
+    y: Any,
+    *,
+    templates: Any = None,
+    confidence: float = 0.95,
+    top: int | None = None,
+    min_support: int = 5,
+    slack: float | None = None,
+    classes: Iterable[object] | None = None,
+    feature_names: Iterable[str] | None = None,
+) -> ConstraintSet:
+    """What the labels in y show, stated of the unlabelled rest: ``between(low, high)``, or one of its sides.
+
+    Shares get Wilson's interval, counts Student's; tokens of one sequence count as the fewer the more alike they are
+    (``estimators.evidence``). A share under a condition is stated only if its interval excludes the share without it.
+    The ``rationale`` of each says what was seen: "12 of 13 labelled tokens".
+
+    Parameters
+    ----------
+    X, y
+        As for ``fit``; sequences if y holds lists of labels.
+    templates : families, conditions or expectations, one or a list of them, optional
+        What is tried. Families: ``"words"`` (every label given every word; if something in X is unlabelled, every word
+        that occurs there), ``"proportions"`` (of labels); for sequences also ``"punctuation"`` (labels of
+        punctuation), ``"changes"`` (of the field, after punctuation and elsewhere), ``"starts"`` (the first label),
+        ``"segments"``, ``"repeats"`` and ``"appears"`` (of every field).
+        Default: all but the last two, which look at whole sequences and make q costlier to infer.
+        A condition, as ``regex("^[0-9]+$")``: every label given it. An expectation without a relation, as
+        ``expect.end("title")``: stated whatever its interval.
+    confidence : float
+        Of each interval; the higher, the wider.
+    top : int, optional
+        For each label, at most so many statements with a condition (those whose interval is furthest from the share
+        without it), and so many without (those with the narrowest interval).
+    min_support : int
+        Labelled documents, tokens or sequences that a statement must rest on (in at least two sequences).
+    slack : float, optional
+        Softens all statements: intervals miss in a share 1 − confidence of all cases.
+    classes, feature_names
+        As for ``TiltClassifier``.
+
+    Examples
+    --------
+    >>> from tiltfit import constraints_from_labels
+    >>> texts = ["puck on ice", "the puck", "a puck", "bat and ball", "the bat", "a bat", "puck or bat", "who knows"]
+    >>> labels = ["hockey"] * 3 + ["baseball"] * 3 + [None, None]
+    >>> for constraint in constraints_from_labels(texts, labels, templates="words", min_support=3, confidence=0.8):
+    ...     print(f"{constraint} ({constraint.rationale})")
+    at least 64.6% of documents with the word "bat" are baseball (3 of 3 labelled documents)
+    at least 64.6% of documents with the word "puck" are hockey (3 of 3 labelled documents)
+    """
+    _check(confidence, top, min_support)
+    here = Labelled.of(X, y, classes, feature_names)
+    asked = _Asked(here, float(confidence), int(min_support))
+    found = [s for template in _templates(templates, here) for s in asked.statements(template)]
+    kept = [s.constraint(slack) for s in (found if top is None else _best(found, int(top)))]
+    constraints = list(dict.fromkeys(c for c in kept if c is not None))
+    if not constraints:
+        warnings.warn(
+            f"The labels show nothing with enough confidence: lower min_support= (now {min_support}) or confidence= "
+            f"(now {confidence}).",
+            TiltfitWarning,
+            stacklevel=2,
+        )
+    return ConstraintSet(tuple(constraints), tuple(here.classes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Statement:
+    """An expectation and its interval. ``rank``: the higher, the more confident; None if it was asked for by name."""
+
+    expectation: Expectation
+    evidence: Share | Mean
+    low: float
+    high: float
+    rank: float | None
+
+    def constraint(self, slack: float | None) -> Constraint | None:
+        """As a constraint; None if every value is allowed."""
+        low, high = math.floor(self.low * _DIGITS) / _DIGITS, math.ceil(self.high * _DIGITS) / _DIGITS
+        state, why = self.expectation, str(self.evidence)
+        no_more = isinstance(self.evidence, Share) and high >= 1
+        if low <= 0:
+            return None if no_more else state.at_most(high, slack=slack, rationale=why)
+        if no_more:
+            return state.at_least(low, slack=slack, rationale=why)
+        return state.between(low, high, slack=slack, rationale=why)
+
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Of the statements of one group, only the best are kept."""
+        return self.expectation.event.names, self.expectation.given is not None
+
+
+def _best(found: list[_Statement], top: int) -> Iterator[_Statement]:
+    groups: dict[tuple[object, ...], list[_Statement]] = {}
+    for statement in found:
+        if statement.rank is not None:
+            groups.setdefault(statement.group, []).append(statement)
+    kept = {id(s) for g in groups.values() for s in sorted(g, key=lambda s: -(s.rank or 0.0))[:top]}
+    return (s for s in found if s.rank is None or id(s) in kept)
+
+
+Template = str | Condition | Expectation
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """Statements about labelled data, at a confidence."""
+
+    here: Labelled
+    confidence: float
+    min_support: int
+
+    def statements(self, template: Template) -> Iterator[_Statement]:
+        if isinstance(template, str):
+            yield from _FAMILIES[template](self)
+        elif isinstance(template, Condition):
+            found = list(self.labels_given(template, np.flatnonzero(template.fires(self.here.inputs))))
+            self._warn_unless(bool(found), template)
+            yield from found
+        else:
+            yield from self._named(template)
+
+    def labels_given(self, condition: Condition, positions: Any) -> Iterator[_Statement]:
+        """Every label whose share where the condition fires is not its share elsewhere."""
+        if not self._is_enough(positions):
+            return
+        shares, bases = self.here.label_shares(positions), self._bases
+        for label, share, base in zip(self.here.classes, shares, bases, strict=True):
+            low, high = share.interval(self.confidence)
+            margin = max(low - base, base - high)
+            # Of two classes, the share of one says what the other's is.
+            if margin > 0 and (len(self.here.classes) > 2 or share.value > base):
+                yield _Statement(expect(label, given=condition), share, low, high, margin)
+
+    def words(self) -> Iterator[_Statement]:
+        inputs = self.here.inputs
+        columns: list[str | None] = list(inputs.text_columns) if isinstance(inputs, TableInputs) else [None]
+        columns = [None] if len(columns) == 1 else columns
+        for column in columns:
+            index = inputs.index(column)
+            for text in sorted(index.words):
+                try:
+                    condition = Word(text, False if text != text.lower() else None, column)
+                    positions = index.positions(text, case=False)
+                except ConstraintError:  # a few words, once their case is folded, are no words any more
+                    continue
+                if self._is_of_use(positions):
+                    yield from self.labels_given(condition, positions)
+
+    def unconditional(self, expectations: Iterable[Expectation], *, both: bool = True) -> Iterator[_Statement]:
+        """The narrowest first. ``both=False``: of two classes, only the more frequent one."""
+        for expectation in expectations:
+            evidence = self._evidence(expectation)
+            if evidence is not None and (both or len(self.here.classes) > 2 or evidence.value > 0.5):
+                low, high = evidence.interval(self.confidence)
+                yield _Statement(expectation, evidence, low, high, low - high)
+
+    def conditional(self, expectation: Expectation) -> Iterator[_Statement]:
+        """If its interval excludes the share without the condition."""
+        evidence, base = self._evidence(expectation), self.here.share(expectation.event, None)
+        if evidence is not None and base is not None:
+            low, high = evidence.interval(self.confidence)
+            margin = max(low - base.value, base.value - high)
+            if margin > 0:
+                yield _Statement(expectation, evidence, low, high, margin)
+
+    @property
+    def fields(self) -> list[Label]:
+        """What has segments: entities of BIO labels, else the labels."""
+        return list(entities(self.here.classes)) or self.here.classes
+
+    @cached_property
+    def _bases(self) -> list[float]:
+        return [share.value for share in self.here.label_shares(np.arange(self.here.inputs.n))]
+
+    def _named(self, expectation: Expectation) -> Iterator[_Statement]:
+        ConstraintSet((expectation.at_least(0.0),), tuple(self.here.classes))  # refuses unknown labels
+        evidence = self._evidence(expectation)
+        self._warn_unless(evidence is not None, expectation)
+        if evidence is not None:
+            yield _Statement(expectation, evidence, *evidence.interval(self.confidence), None)
+
+    def _evidence(self, expectation: Expectation) -> Share | Mean | None:
+        event, given = expectation.event, expectation.given
+        evidence = self.here.mean(event, given) if event.counts else self.here.share(event, given)
+        if evidence is None or evidence.n < self.min_support:
+            return None
+        return evidence
+
+    def _is_of_use(self, positions: Any) -> bool:
+        """Where something is unlabelled, a word that occurs nowhere there would only rest."""
+        return bool(np.any(self.here.labels[positions] < 0)) or bool(np.all(self.here.labels >= 0))
+
+    def _is_enough(self, positions: Any) -> bool:
+        if len(positions) < self.min_support:
+            return False
+        known = positions[self.here.labels[positions] >= 0]
+        apart = not self.here.is_sequences or len(np.unique(self.here.instance[known])) > 1
+        return len(known) >= self.min_support and apart
+
+    def _warn_unless(self, found: bool, template: Template) -> None:
+        if not found:
+            warnings.warn(
+                f"The labels say nothing of {template!r} that is worth stating: too few of them are seen there "
+                f"(min_support={self.min_support}), or it makes no difference.",
+                TiltfitWarning,
+                stacklevel=4,
+            )
+
+
+_FAMILIES: dict[str, Callable[[_Asked], Iterator[_Statement]]] = {
+    "words": _Asked.words,
+    "punctuation": lambda asked: asked.labels_given(punctuation, np.flatnonzero(punctuation.fires(asked.here.inputs))),
+    "proportions": lambda asked: asked.unconditional((expect(label) for label in asked.here.classes), both=False),
+    "changes": lambda asked: (
+        statement
+        for given in (~punctuation.before, punctuation.before)
+        for statement in asked.conditional(expect.change(given=given))
+    ),
+    "starts": lambda asked: asked.unconditional((expect.start(label) for label in asked.here.classes), both=False),
+    "segments": lambda asked: asked.unconditional(expect.segments(field) for field in asked.fields),
+    "repeats": lambda asked: asked.unconditional(expect.repeats(field) for field in asked.fields),
+    "appears": lambda asked: asked.unconditional(expect.appears(field) for field in asked.fields),
+}
+_DOCUMENTS = ("words", "proportions")
+_TOKENS = ("words", "punctuation", "proportions", "changes", "starts", "segments")
+_ATTRIBUTES = ("proportions", "starts", "segments")
+
+
+def _templates(given: Any, here: Labelled) -> list[Template]:
+    if given is None:
+        if not here.is_sequences:
+            return list(_DOCUMENTS)
+        return list(_TOKENS if here.has_tokens else _ATTRIBUTES)
+    one = isinstance(given, str | Condition | Expectation) or not isinstance(given, Iterable)
+    return [_template(template, here) for template in ([given] if one else given)]
+
+
+def _template(template: object, here: Labelled) -> Template:
+    if isinstance(template, str):
+        if template not in _FAMILIES:
+            known = ", ".join(map(repr, _FAMILIES))
+            raise ConstraintError(
+                f"templates= names {template!r}: known are {known}.{did_you_mean(template, _FAMILIES)}"
+            )
+        if not here.is_sequences and template not in _DOCUMENTS:
+            raise UnsupportedError(f"templates={template!r} speaks of sequences, but y has one label a document.")
+        return template
+    if isinstance(template, Constraint):
+        raise ConstraintError(f"templates= holds {template!r}, which says its target already: leave the relation out.")
+    if isinstance(template, Condition):
+        return template
+    if not isinstance(template, Expectation):
+        raise ConstraintError(
+            f"templates= holds {template!r}, which is neither the name of a family, a condition nor an expectation."
+        )
+    return _expectation(template, here)
+
+
+def _expectation(template: Expectation, here: Labelled) -> Template:
+    if template.of is not None or template.per != "dataset":
+        raise UnsupportedError(f"templates= holds {template!r}: of= and per= cannot be estimated from labels.")
+    if template.event == Labels():
+        if template.given is None:
+            return "proportions"
+        return template.given
+    if template.event.is_sequence and not here.is_sequences:
+        raise UnsupportedError(
+            f"templates= holds {template!r}, which speaks of sequences, but y has one label a document."
+        )
+    if template.event.whole and template.given is not None:
+        raise UnsupportedError(
+            f"templates= holds {template!r}: what whole sequences have cannot be looked up by given=."
+        )
+    return template
+
+
+def _check(confidence: object, top: object, min_support: object) -> None:
+    is_number = isinstance(confidence, numbers.Real) and not isinstance(confidence, bool)
+    if not is_number or not 0 < confidence < 1:  # type: ignore[operator]
+        raise DataError(f"confidence={confidence!r} must be a number between 0 and 1, such as 0.95.")
+    for name, value in (("top", top), ("min_support", min_support)):
+        if value is None and name == "top":
+            continue
+        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
+            raise DataError(f"{name}={value!r} must be a whole number of at least 1.")
