@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
+    from tiltfit.estimators.leave_one_out import leave_one_out as leave_one_out
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _HOME = {
     "TiltClassifier": "tiltfit.estimators.classifier",
     "TiltTagger": "tiltfit.estimators.tagger",
+    "leave_one_out": "tiltfit.estimators.leave_one_out",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "constraints_from_labels": "tiltfit.estimators.from_labels",

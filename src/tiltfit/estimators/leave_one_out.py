@@ -1,0 +1,138 @@
+"""What each constraint does: the same fit without it.
+
+A price says how hard the data fight a constraint, not whether that is good. A constraint that is wrong, or that the
+model can only meet in the wrong way, shows in what happens when it is left out: the others come closer to their
+targets, for they no longer have to give way. With labels kept aside, it shows in their accuracy.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from tiltfit.data.inputs import Unit
+from tiltfit.errors import DataError
+from tiltfit.estimators.classifier import TiltClassifier
+from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.relations import DistributedAs
+from tiltfit.language.sentences import titled
+
+_FIGHTS = 0.02  # what the others gain, on average, from where on a constraint is said to fight them
+_HURTS = 0.005
+
+
+@dataclass(frozen=True)
+class Influence:
+    """One constraint. ``changed``: the share of labels that are others without it. ``others``: by how much the others
+    miss their targets on average with it, ``others_without`` without it. ``score`` and ``score_without``: accuracy on
+    the labels kept aside, if there are any."""
+
+    title: str
+    changed: float
+    others: float
+    others_without: float
+    score: float | None = None
+    score_without: float | None = None
+
+    @property
+    def relief(self) -> float:
+        """How much closer the others come without it, on average."""
+        return self.others - self.others_without
+
+    @property
+    def gain(self) -> float | None:
+        """What accuracy gains by it (a loss below 0)."""
+        if self.score is None or self.score_without is None:
+            return None
+        return self.score - self.score_without
+
+    @property
+    def verdict(self) -> str:
+        """What that means, in words."""
+        said = []
+        if self.relief > _FIGHTS:
+            said.append(f"fights the others: without it they miss {self.others_without:.1%} on average, with it "
+                        f"{self.others:.1%}")  # fmt: skip
+        if self.gain is not None and abs(self.gain) > _HURTS:
+            said.append(f"{'helps' if self.gain > 0 else 'hurts'}: {self.gain:+.1%} of the labels kept aside")
+        if not said:
+            said.append("changes nothing" if self.changed == 0 else f"changes {self.changed:.1%} of the labels")
+        return "; ".join(said)
+
+
+@dataclass(frozen=True)
+class Influences:
+    """One entry a constraint, those that fight or hurt most first. ``print`` it."""
+
+    entries: tuple[Influence, ...] = field(default=())
+
+    def __iter__(self) -> Iterator[Influence]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, index: int) -> Influence:
+        return self.entries[index]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{entry.title}\n    {entry.verdict}" for entry in self.entries)
+
+
+def leave_one_out(estimator: TiltClassifier | TiltTagger, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
+    """Fit with all constraints, then without each of them in turn, from the weights of the full fit.
+
+    ``estimator`` is left as it is. ``dev``: (X, y) kept aside; otherwise nothing is said of accuracy. It takes about as
+    many fits as there are constraints, each far shorter than the first.
+    """
+    unit: Unit = "tokens" if isinstance(estimator, TiltTagger) else "documents"
+    constraints = ConstraintSet.of(estimator.constraints, unit)
+    if len(constraints) == 0:
+        raise DataError("There is no constraint to leave out.")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # each fit would repeat what the full one said
+        full = clone(estimator).fit(X, y)
+        classes = full.classes_.tolist()
+        labels, score, missed = _labels(full, X), _score(full, dev), _missed(full, constraints)
+        entries = []
+        for k, constraint in enumerate(constraints):
+            rest = ConstraintSet((*constraints[:k], *constraints[k + 1 :]), tuple(classes))
+            fewer = clone(estimator).set_params(constraints=rest, classes=classes, init=full).fit(X, y)
+            entries.append(
+                Influence(
+                    title=titled(constraint, unit),
+                    changed=float(np.mean([a != b for a, b in zip(labels, _labels(fewer, X), strict=True)])),
+                    others=_mean([*missed[:k], *missed[k + 1 :]]),
+                    others_without=_mean(_missed(fewer, rest)),
+                    score=score,
+                    score_without=_score(fewer, dev),
+                )
+            )
+    return Influences(tuple(sorted(entries, key=lambda e: (min(e.gain or 0.0, 0.0), -e.relief))))
+
+
+def _missed(fitted: TiltClassifier | TiltTagger, constraints: ConstraintSet) -> list[float]:
+    """By how much every constraint misses its target, under q; of a distribution the class that misses most."""
+    told = iter(fitted.constraint_report_)
+    sizes = [len(fitted.classes_) if isinstance(c.relation, DistributedAs) else 1 for c in constraints]
+    return [max(entry.violation for entry in islice(told, size)) for size in sizes]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else 0.0
+
+
+def _labels(fitted: TiltClassifier | TiltTagger, X: Any) -> list[Any]:
+    found = fitted.predict(X)
+    return list(chain.from_iterable(found)) if isinstance(fitted, TiltTagger) else list(found)
+
+
+def _score(fitted: TiltClassifier | TiltTagger, dev: Any) -> float | None:
+    return None if dev is None else float(fitted.score(*dev))
