@@ -63,9 +63,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         All labels. Default: those of the constraint file, else of y, else of the constraints.
     model, method : str
         ``"maxent"`` and ``"ap"`` (alternating projections).
-    solver : {"auto", "alternating", "joint"}
+    solver : {"auto", "alternating", "joint", "sgd"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
-        passes. ``auto`` is ``joint``.
+        passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
+        (with max_iter=10). ``auto`` is ``joint``.
     vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten. A matrix is taken as
         it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.

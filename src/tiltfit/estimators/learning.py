@@ -64,7 +64,9 @@ def solve(
     with one_blas_thread():
         for k, kind in enumerate(kinds):
             start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            run = alternate_sampled if problem.is_sampled else SOLVERS[options.solver]
+            run = SOLVERS[options.solver]
+            if problem.is_sampled and options.solver != "sgd":
+                run = alternate_sampled
             fits.append(
                 run(
                     problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback,

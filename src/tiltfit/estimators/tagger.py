@@ -58,9 +58,10 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         All labels. Default: those of the constraint file, else of y, else of the constraints.
     model, method : str
         ``"crf"`` and ``"ap"`` (alternating projections).
-    solver : {"auto", "alternating", "joint"}
+    solver : {"auto", "alternating", "joint", "sgd"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
-        passes. ``auto`` is ``joint``.
+        passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
+        (with max_iter=10). ``auto`` is ``joint``.
     inference : {"auto", "exact", "sampled"}
         How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
         which alternate then. ``auto`` is exact where that takes little longer. Without such constraints: always exact.
