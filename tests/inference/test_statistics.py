@@ -100,7 +100,9 @@ def test_an_unknown_statistic_is_named_with_the_nearest():
 def test_options_that_do_not_fit_are_refused():
     with pytest.raises(ConstraintError, match='"before" cannot be made with no options: missing a required argument'):
         build("before", PLAIN)
-    with pytest.raises(ConstraintError, match='"repeats" cannot be made.*lables'):
+    with pytest.raises(
+        ConstraintError, match='"repeats" has no option "lables"; it takes labels, beyond. Did you mean "labels"'
+    ):
         build("repeats", PLAIN, lables=["a"])
     with pytest.raises(ConstraintError, match="whole number of at least 1 as below, not 0"):
         build("short", PLAIN, below=0)

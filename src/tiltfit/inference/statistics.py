@@ -51,8 +51,17 @@ def build(name: str, fields: Fields, **options: object) -> Statistic:
     if name not in REGISTRY:
         known = ", ".join(sorted(REGISTRY))
         raise ConstraintError(f'There is no statistic "{name}"; known are {known}.{did_you_mean(name, REGISTRY)}')
+    signature = inspect.signature(REGISTRY[name])
+    takes = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)][1:]
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    for option in [] if open_ended else options:
+        if option not in takes:
+            known = ", ".join(takes) if takes else "none"
+            raise ConstraintError(
+                f'The statistic "{name}" has no option "{option}"; it takes {known}.{did_you_mean(option, takes)}'
+            )
     try:
-        inspect.signature(REGISTRY[name]).bind(fields, **options)
+        signature.bind(fields, **options)
     except TypeError as error:
         raise ConstraintError(
             f'The statistic "{name}" cannot be made with {options or "no options"}: {error}.'

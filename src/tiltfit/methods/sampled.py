@@ -5,7 +5,7 @@
 
 log Z of p is exact, so an M-projection is as good as its target. O itself is not known, only its gradient, and that
 with noise: the fit is over when the gradient has stopped falling from one window of rounds to the next, for what is
-left is noise. The weights of the last window are averaged, which takes out most of it.
+left is noise. The weights of the last window are averaged then, which takes out most of it.
 """
 
 from __future__ import annotations
@@ -46,12 +46,11 @@ def alternate_sampled(
             converged, message = True, "gradient below tolerance"
         elif _settled([r.gradient for r in history]):
             converged, message = True, "what is left of the gradient is noise"
+            weights = np.mean(recent, axis=0)
         else:
             continue
         break
-    if converged:
-        weights = np.mean(recent, axis=0)
-    final = active.evaluate(weights, last, tol)
+    final = active.evaluate(weights, last, tol, told=True)
     if final.projection is not None and not final.projection.converged:
         converged, message = False, "the last information projection did not settle"
     return Fit(weights, final.projection, float("nan"), tuple(history), converged, message)

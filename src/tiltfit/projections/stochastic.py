@@ -31,16 +31,18 @@ expectation over c = 100 places is off by half a percent at most."""
 _STAGE = 12  # steps of ascent from one decision to the next
 _SHORT, _LONG = 4, 512  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
-_FINAL = 60  # steps of the chains for what is told of q
+_FINAL, _TOLD = 60, 240  # steps of the chains for q within a fit, and for what is told of it in the end
 _NOISE = 2.5  # standard errors beyond which a gradient is no accident
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
 
 
-def project(tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6) -> Projection:
+def project(
+    tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6, told: bool = False
+) -> Projection:
     """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
-    be (then ``tol`` is its own)."""
+    be (then ``tol`` is its own). ``told``: people will read its expectations, so that they should have little noise."""
     if isinstance(tilt.structure, PricedChains) and tilt.structure.sampled:
-        return stochastic_projection(tilt, base, start=start)
+        return stochastic_projection(tilt, base, start=start, final=_TOLD if told else _FINAL)
     return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
 
 
@@ -82,7 +84,7 @@ class _Search:
         place = self._duals / scale
         places, slopes = np.empty((2, _STAGE, len(scale)))
         for k in range(_STAGE):
-            found = self._walk(place * scale, self._length)
+            found = self._walk(self._tilted(place * scale), self._length)
             slopes[k] = self._slope(place * scale, found)
             places[k] = place
             step = 0.5 / (1 + self._stages + k / _STAGE) ** 0.6
@@ -104,13 +106,13 @@ class _Search:
         """q over ``n_steps`` steps of the chains at the prices found, taken one by one: the series tell what they are
         worth."""
         tilt, duals = self._tilt, self._duals
-        series = np.empty((n_steps, len(tilt.penalty)))
-        found = self._walk(duals, 1)
+        series, potentials = np.empty((n_steps, len(tilt.penalty))), self._tilted(duals)
+        found = self._walk(potentials, 1)
         sums = [found.node, found.edge, found.whole]
         for k in range(n_steps):
             series[k] = tilt.shared_expectation(marginals(found))
             if k + 1 < n_steps:
-                found = self._walk(duals, 1)
+                found = self._walk(potentials, 1)
                 sums = [a + b for a, b in zip(sums, (found.node, found.edge, found.whole), strict=True)]
         q = Marginals(found.log_z, *(total / n_steps for total in sums))
         m, effective = tilt.shared_expectation(q), effective_sample_size(series)
@@ -130,9 +132,11 @@ class _Search:
             ),
         )
 
-    def _walk(self, duals: FloatArray, n_steps: int) -> WholeMarginals:
+    def _tilted(self, duals: FloatArray) -> Potentials:
+        return self._tilt.features.tilted(self._base, self.dual.prices(duals), self._tilt.workers.room)
+
+    def _walk(self, potentials: Potentials, n_steps: int) -> WholeMarginals:
         tilt = self._tilt
-        potentials = tilt.features.tilted(self._base, self.dual.prices(duals), tilt.workers.room)
         found = self._structure.walk(
             potentials,
             self._chains,
