@@ -54,6 +54,7 @@ EVERY = [
 def quick(monkeypatch):
     """Sampled projections that take little time and are not precise."""
     monkeypatch.setattr(stochastic, "_LONG", 16)
+    monkeypatch.setattr(stochastic, "_TOLD", 60)
 
 
 def once(constraints, **options):
@@ -172,11 +173,14 @@ def test_fitted_prices_of_statistics():
     tagger = TiltTagger([*WORDS, expect.repeats().about(0.2, beta=0.001)], inference="exact", alpha=100).fit(ADS)
     call, big, price = (entry.price for entry in tagger.constraint_report_)
     assert abs(price) > 0.1
-    new = [["call", "big", "Ann"]]
+    new = [["call", "big", "phone", "room"]]
     (q,) = tagger.project(new, prices="fitted")
     world = World(new, tagger.classes_.tolist())
     p = {tuple(y): p for y, p in tagger.predict_k_best(new, 100)[0]}
-    tilt = [call * (y[0] == "contact") + big * (y[1] == "size") + price * repeats(y) for y in world.labellings(0)]
+    tilt = [
+        call * (y[::2].count("contact")) + big * (y[1::2].count("size")) + price * repeats(y)
+        for y in world.labellings(0)
+    ]
     weights = np.array([p[y] for y in world.labellings(0)]) * np.exp(tilt)
     np.testing.assert_allclose(q, oracle.node_marginals(world, [weights / weights.sum()])[0], atol=1e-7)
 
@@ -220,12 +224,13 @@ def registered():
 
 
 @pytest.mark.usefixtures("registered")
-def test_a_statistic_of_ones_own_is_sampled(quick):
+def test_a_statistic_of_ones_own_is_sampled(quick, monkeypatch):
+    monkeypatch.setattr(stochastic, "_LONG", 4)
     said = expect.statistic("ends as it began").at_least(0.9)
     tagger = quietly(lambda: once([said]).fit(ADS[:2]))
     assert np.isnan(tagger.objective_)
     assert tagger.constraint_report_[2].model < 0.7
-    assert tagger.constraint_report_[2].projected > 0.75
+    assert tagger.constraint_report_[2].projected > 0.7
     with pytest.raises(UnsupportedError, match='cannot take the statistic "ends as it began"'):
         once([said], inference="exact").fit(ADS[:2])
     rule = expect.statistic("ends as it began").at_least(1)
@@ -378,7 +383,8 @@ def test_pickled(quick):
 # What is said of samples
 
 
-def test_noise_is_no_violation():
+def test_noise_is_no_violation(monkeypatch):
+    monkeypatch.setattr(stochastic, "_LONG", 128)
     tagger = TiltTagger([*WORDS, expect.repeats().at_most(0.3), expect.distinct().exactly(1.8)], inference="sampled",
                         random_state=0, callback=lambda r: True)  # fmt: skip
     with warnings.catch_warnings():
@@ -386,8 +392,7 @@ def test_noise_is_no_violation():
         tagger.fit(ADS)
         assert [e.status for e in tagger.constraint_report_][2:] == ["met", "met"]
         assert max(e.violation for e in list(tagger.constraint_report_)[2:]) > 1e-4  # noise there is
-        for _ in range(2):
-            tagger.project(ADS)
+        tagger.project(ADS)
 
 
 def test_chains_that_say_little_are_named(monkeypatch, quick):
