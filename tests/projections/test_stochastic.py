@@ -17,7 +17,8 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.statistics import REGISTRY, register
 from tiltfit.projections.information import Start
-from tiltfit.projections.stochastic import TOL, project, stochastic_projection
+from tiltfit.projections.stochastic import TOL, _stands_out, project, stochastic_projection
+from tiltfit.report.sampling import allowance
 
 CLASSES = ["x", "y", "z"]
 TOKENS = [list(np.random.default_rng(n).choice(["a", "b", ","], size=n)) for n in (5, 4, 6, 3, 5, 4, 6, 2)]
@@ -103,6 +104,34 @@ def test_stricter_tolerances_leave_smaller_errors():
     assert errors[1] < 0.5 * errors[0]
     assert errors[1] < 0.05
     assert work[1] > work[0]
+
+
+def test_noise_of_many_rows_is_not_taken_for_a_gradient():
+    rng = np.random.default_rng(0)
+    for n in (1, 10, 1000):
+        series = rng.normal(size=(300, 12, n))
+        error = series.std(axis=1, ddof=1) / np.sqrt(12)
+        found = [_stands_out(abs(m), e, 0.01) for m, e in zip(series.mean(axis=1), error, strict=True)]
+        assert np.mean(found) < 0.45  # a false alarm costs a stage; always is too often
+        one = series.mean(axis=1)
+        one[:, 0] += 4.0
+        assert all(_stands_out(abs(m), e, 0.01) for m, e in zip(one, error, strict=True) if e[0] < 0.4)
+        every = np.abs(series.mean(axis=1)) + 1.0
+        assert all(_stands_out(m, e, 0.01) for m, e in zip(every, error, strict=True) if n > 1)
+        assert not any(_stands_out(m, e, 10.0) for m, e in zip(every, error, strict=True))
+    assert _stands_out(np.array([1.0, 0.0]), np.zeros(2), 0.1)  # without any noise
+    assert not _stands_out(np.array([0.05, 0.0]), np.zeros(2), 0.1)
+
+
+def test_many_hard_rows_of_sequences():
+    rng = np.random.default_rng(0)
+    tokens = [list(rng.choice(["a", "b", ","], size=rng.integers(4, 8))) for _ in range(40)]
+    world = World(tokens, CLASSES, seed=1)
+    constraints = [expect("x", given=word("a")).about(0.9), expect.repeats(per="sequence").at_most(0.2)]
+    grounded, best, got = both(world, constraints, final=240)
+    assert got.converged
+    assert scaled_error(world, grounded, best, got.prices) < 3 * TOL
+    assert np.all(got.violation[1:] <= allowance(got)[1:])
 
 
 def test_the_error_is_that_of_the_expectation():

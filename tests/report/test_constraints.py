@@ -104,7 +104,8 @@ def test_noise_is_allowed_for():
     exact = Projection(nothing, nothing, None, 0.0, 0.0, nothing, nothing, 0.0, 1, True)
     sampled = replace(exact, sampling=found)
     assert allowance(exact).tolist() == [1e-4, 1e-4]
-    assert allowance(sampled).tolist() == pytest.approx([0.06, 1e-4])
-    assert allowance(sampled, np.array([2.0, 2.0])).tolist() == pytest.approx([0.12, 1e-4])
+    assert 0.06 < allowance(sampled)[0] < 0.07  # three errors if it were alone, more among many
+    assert allowance(sampled)[1] == 1e-4
+    assert allowance(sampled, np.array([2.0, 2.0])).tolist() == pytest.approx([2 * allowance(sampled)[0], 1e-4])
     assert worth(exact, np.array([0])) == (None, None)
     assert worth(sampled, np.array([0, 1])) == (9.0, 100.0)  # JSON has no infinity

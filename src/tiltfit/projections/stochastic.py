@@ -7,14 +7,16 @@ price to price and from round to round: prices move little, so the chains are al
 
 Steps shrink slowly and the prices of the second half of a stage are averaged, which takes out most of the noise (Polyak
 and Juditsky 1992). **When is it enough?** A stage ends with the mean of the gradient over it and the standard error of
-that mean. While the mean stands out of the noise, there is something to gain, and the next stage goes on. If it does
-not, either the noise is below ``tol`` and the search is over, or it is not, and the chains run longer for each step.
+that mean. While the mean stands out of the noise, there is something to gain, and the next stage goes on; of many rows
+some always look as if they did, so that it depends on how many there are (``_stands_out``). If it does not, either the
+noise is below ``tol`` and the search is over, or it is not, and the chains run longer for each step.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
 from tiltfit.inference.potentials import Marginals, Potentials
@@ -32,7 +34,8 @@ _STAGE = 12  # steps of ascent from one decision to the next
 _SHORT, _LONG = 4, 512  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
 _FINAL, _TOLD = 60, 240  # steps of the chains for q within a fit, and for what is told of it in the end
-_NOISE = 2.5  # standard errors beyond which a gradient is no accident
+_NOISE = 2.5  # standard errors up to which a gradient may be an accident
+_ALONE, _TOGETHER = 0.3, 0.05  # how often noise may be taken for more, by some row or by all rows: it costs a stage
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
 
 
@@ -65,6 +68,18 @@ def stochastic_projection(
     return search.finish(final, n_stages, converged)
 
 
+def _stands_out(mean: FloatArray, error: FloatArray, tol: float) -> bool:
+    """Whether some entry above ``tol`` is no accident: by itself, among so many others, or all of them together."""
+    large, noisy = mean > tol, error > 0
+    if not np.any(large & noisy):
+        return bool(np.any(large))
+    n, degrees = int(np.sum(noisy)), _STAGE - 1
+    z = mean[noisy] / error[noisy]  # about Student's t each, with as many degrees of freedom as a stage has steps but 1
+    alone = large[noisy] & (z > max(_NOISE, stats.t.isf(_ALONE / (2 * n), degrees)))
+    together = float(np.sum(z**2)) * (degrees - 2) / degrees > stats.chi2.isf(_TOGETHER, n)
+    return bool(np.any(large & ~noisy) or np.any(alone) or together)
+
+
 class _Search:
     """Prices and chains on their way."""
 
@@ -95,7 +110,7 @@ class _Search:
         free = ~(((late <= low) & (slopes.mean(axis=0) > 0)) | ((late >= high) & (slopes.mean(axis=0) < 0)))
         mean = np.abs(slopes[_STAGE // 2 :].mean(axis=0)) * free
         error = slopes.std(axis=0, ddof=1) * np.sqrt(_CORRELATED / (_STAGE - _STAGE // 2)) * free
-        if np.any(mean > np.maximum(tol, _NOISE * error)):
+        if _stands_out(mean, error, tol):
             return False
         if np.max(error, initial=0.0) <= tol or self._length >= _LONG:
             return True

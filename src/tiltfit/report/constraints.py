@@ -38,7 +38,7 @@ class Entry:
     fires) or ``rules`` (acts by forbidding labels).
     ``effective`` and ``r_hat``: where q was sampled, how many independent draws its expectation is worth and how well
     the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no more
-    than three standard errors is met.
+    than three standard errors (more, if it has many expectations) is met.
     """
 
     name: str | None

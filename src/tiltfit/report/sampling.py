@@ -7,12 +7,13 @@ from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import norm
 
 from tiltfit.errors import SamplingWarning
 from tiltfit.projections.information import Projection
 
 HOLDS = 1e-4  # a hard constraint holds or does not; this is what the solver may leave
-_NOISE = 3.0  # standard errors by which a hard constraint may be off for lack of draws
+_ACCIDENT = 1.35e-3  # how often noise alone may look like a violation, whatever the number of rows: 3 errors for one
 _FEW = 20.0  # draws
 _DRIFT = 1.2  # split-R̂
 _APART = 100.0  # stands for a split-R̂ that is infinite: two halves that never move, and differ
@@ -21,7 +22,10 @@ _APART = 100.0  # stands for a split-R̂ that is infinite: two halves that never
 def allowance(projection: Projection, unit: npt.NDArray[np.float64] | float = 1.0) -> npt.NDArray[np.float64]:
     """By how much a hard constraint may be off and still holds, row by row. ``unit``: what a unit of m is told as."""
     exact = np.full(len(projection.violation), HOLDS)
-    return exact if projection.sampling is None else np.maximum(exact, _NOISE * projection.sampling.error * unit)
+    if projection.sampling is None:
+        return exact
+    errors = norm.isf(_ACCIDENT / max(1, len(exact)))
+    return np.maximum(exact, errors * projection.sampling.error * unit)
 
 
 def worth(projection: Projection, rows: npt.NDArray[np.intp]) -> tuple[float | None, float | None]:
