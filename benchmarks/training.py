@@ -76,9 +76,9 @@ class Timed(Problem):
     def of(problem: Problem) -> Timed:
         return Timed(**{f.name: getattr(problem, f.name) for f in fields(Problem)})
 
-    def evaluate(self, weights: FloatArray, start: Start | None, tol: float) -> Evaluation:
+    def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
         started = time.perf_counter()
-        found = super().evaluate(weights, start, tol)
+        found = super().evaluate(weights, start, tol, told=told)
         self.spent.append(time.perf_counter() - started)
         self.inferred.append(found.projection.n_eval if found.projection is not None else 0)
         return found

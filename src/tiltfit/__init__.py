@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
     from tiltfit.estimators.tagger import TiltTagger as TiltTagger
+    from tiltfit.inference.statistic import Statistic as Statistic
+    from tiltfit.inference.statistics import register_statistic as register_statistic
     from tiltfit.language.conditions import column as column
     from tiltfit.language.conditions import feature as feature
     from tiltfit.language.conditions import first as first
@@ -47,6 +49,8 @@ _HOME = {
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "constraints_from_labels": "tiltfit.estimators.from_labels",
     "load": "tiltfit.estimators.persistence",
+    "Statistic": "tiltfit.inference.statistic",
+    "register_statistic": "tiltfit.inference.statistics",
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",
     "ConstraintSet": "tiltfit.language.constraint",

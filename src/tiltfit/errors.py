@@ -15,6 +15,7 @@ All messages follow one pattern: what is wrong, which object (by name), what wou
     ``RestingConstraintWarning``  a condition never fires, so its constraint rests
     ``UnmetConstraintWarning``    a hard constraint does not hold after fitting
     ``NotConvergedWarning``       the optimiser stopped before its tolerance
+    ``SamplingWarning``           what was sampled of a constraint is not worth much
     ``NotSavedWarning``           something could not be written to a model file
 """
 
@@ -78,6 +79,10 @@ class UnmetConstraintWarning(TiltfitWarning):
 
 class NotConvergedWarning(TiltfitWarning):
     """The optimiser stopped before it reached its tolerance."""
+
+
+class SamplingWarning(TiltfitWarning):
+    """Markov chains say little about a constraint: its expectation is worth few draws, or the chains still drift."""
 
 
 class NotSavedWarning(TiltfitWarning):

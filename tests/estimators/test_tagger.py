@@ -694,11 +694,6 @@ def test_a_condition_that_never_fires_is_a_warning_with_the_nearest_word():
     assert tagger.constraint_report_[3].status == "rests"
 
 
-def test_whole_sequence_statistics_are_refused_by_name():
-    with pytest.raises(UnsupportedError, match=r"expect.repeats.*expect.segments"):
-        TiltTagger([expect.repeats(per="sequence").at_most(0.05)], classes=["x", "y"]).fit(ADS)
-
-
 def test_words_need_tokens_and_features_need_attributes():
     with pytest.raises(ConstraintError, match="holds attributes"):
         TiltTagger(WORDS).fit(attributes(ADS))

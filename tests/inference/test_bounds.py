@@ -10,7 +10,7 @@ from tests.inference.whole_cases import BIO, PLAIN, every_statistic, make_chains
 from tests.oracles.whole import whole_scores
 
 from tiltfit.inference import statistics as known
-from tiltfit.inference.bounds import excess, shortfall
+from tiltfit.inference.bounds import below_most, excess, shortfall
 from tiltfit.inference.segmental import Counted, Segmental
 from tiltfit.inference.statistic import check_statistic
 from tiltfit.inference.whole import WholeChains
@@ -33,6 +33,18 @@ def test_they_are_what_they_say(labels, fields, which, bound):
     assert (above.name, below.name) == (f"{statistic.name} above {bound}", f"{statistic.name} below {bound}")
     for one in (above, below):
         check_statistic(one, fields.n_labels, n_sequences=3)
+
+
+@settings(max_examples=50)
+@given(labels=st.lists(st.integers(0, 4), min_size=1, max_size=9), fields=st.sampled_from([PLAIN, BIO]))
+def test_below_the_most(labels, fields):
+    labels = np.array(labels) % fields.n_labels
+    for statistic in every_statistic(fields):
+        if statistic.most < np.inf:
+            below = below_most(statistic)
+            assert isinstance(below, Segmental)
+            assert (below.count(labels) > 0) == (statistic.count(labels) < statistic.most)
+            assert below.count(labels) >= 0
 
 
 def test_which_ones_kernels_know():

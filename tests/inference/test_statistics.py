@@ -15,7 +15,7 @@ from tiltfit.inference import statistics as known
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.segmental import Counted, Segmental
 from tiltfit.inference.statistic import Statistic, check_statistic
-from tiltfit.inference.statistics import REGISTRY, build, register
+from tiltfit.inference.statistics import REGISTRY, build, register_statistic
 
 
 def counts(statistic, text, letters="abc"):
@@ -100,7 +100,9 @@ def test_an_unknown_statistic_is_named_with_the_nearest():
 def test_options_that_do_not_fit_are_refused():
     with pytest.raises(ConstraintError, match='"before" cannot be made with no options: missing a required argument'):
         build("before", PLAIN)
-    with pytest.raises(ConstraintError, match='"repeats" cannot be made.*lables'):
+    with pytest.raises(
+        ConstraintError, match='"repeats" has no option "lables"; it takes labels, beyond. Did you mean "labels"'
+    ):
         build("repeats", PLAIN, lables=["a"])
     with pytest.raises(ConstraintError, match="whole number of at least 1 as below, not 0"):
         build("short", PLAIN, below=0)
@@ -115,7 +117,7 @@ def test_an_unknown_field_is_named():
 
 def test_a_name_is_registered_once():
     with pytest.raises(ConstraintError, match='a statistic "repeats" already'):
-        register("repeats")
+        register_statistic("repeats")
 
 
 def test_fields_that_do_not_fit_are_refused():

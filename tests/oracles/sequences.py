@@ -104,23 +104,28 @@ class World:
             [all(k is None or k == label for k, label in zip(known, y, strict=True)) for y in self.labellings(s)]
         )
 
-    def ground(self, constraints: Sequence[Constraint], scale: str = "unit") -> Grounded:
-        """What the library makes of the constraints."""
+    def ground(self, constraints: Sequence[Constraint], scale: str = "unit", **options: object) -> Grounded:
+        """What the library makes of the constraints. ``options``: of ``ground``."""
         number = {c: k for k, c in enumerate(self.classes)}
         codes = np.array([number.get(label, -1) for row in self.known for label in row], dtype=np.intp)
         inputs = as_sequences({"tokens": self.tokens, **self.columns}).inputs()
         found = ConstraintSet(tuple(constraints)).with_classes(self.classes)
         strength = Strength(BETA, scale)
-        return ground(found, inputs, self.classes, self.structure, codes, self.weights, strength, Workers())
+        data = (inputs, self.classes, self.structure, codes, self.weights)
+        return ground(found, *data, strength, Workers(), **options)  # type: ignore[arg-type]
 
     def project(self, grounded: Grounded, **options: float) -> Projection:
         """The library's information projection of this world's model."""
         assert grounded.tilt is not None
+        return information_projection(grounded.tilt, self.base(grounded), **{"tol": 1e-9, **options})
+
+    def base(self, grounded: Grounded) -> Potentials:
+        """Where projections of this world's model start."""
+        assert grounded.tilt is not None
         p = self.structure.infer(self.potentials)
         positions = self.structure.positions(grounded.touched)
         here = Potentials(self.potentials.node[positions], self.potentials.edge)
-        base = grounded.tilt.base(here, p.log_z[grounded.touched])
-        return information_projection(grounded.tilt, base, **{"tol": 1e-9, **options})
+        return grounded.tilt.base(here, p.log_z[grounded.touched])
 
     def model_expectation(self, grounded: Grounded) -> np.ndarray:
         """The library's m of every row under the model."""

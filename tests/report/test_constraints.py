@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import nullcontext
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from tiltfit import TiltClassifier, expect, word
-from tiltfit.errors import RestingConstraintWarning
-from tiltfit.report.constraints import ConstraintReport
+from tiltfit.errors import RestingConstraintWarning, SamplingWarning
+from tiltfit.inference.whole_results import SamplerState
+from tiltfit.projections.information import Projection, Sampling
+from tiltfit.report.constraints import ConstraintReport, Entry
+from tiltfit.report.sampling import allowance, warn_sampling, worth
 
 TEXTS = 5 * ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]
 
@@ -57,3 +63,49 @@ def test_it_survives_json_and_renders_within_80_columns(report):
 
 def test_no_constraints():
     assert str(TiltClassifier().fit([[0.0], [1.0]], [0, 1]).constraint_report_) == "no constraints"
+
+
+# Where q was sampled
+
+SAMPLED = Entry(None, "few repeats", None, 10.0, 1, 0.5, 0.2, -1.0, 0.0, "met", counts=True, effective=45.2, r_hat=1.02)
+
+
+def test_what_samples_are_worth_is_told_only_where_there_are_some(report):
+    told = ConstraintReport((SAMPLED, *report))
+    assert str(told).splitlines()[1].endswith("; holds; sampled: worth 45 draws, R-hat 1.02")
+    assert str(told).count("sampled") == 1
+    assert "sampled" not in str(report)
+    page = io.StringIO()
+    Console(width=80, file=page).print(told.to_table())
+    assert " ".join(page.getvalue().split()).count("R-hat") == 1
+    again = ConstraintReport.from_dicts(json.loads(json.dumps(told.to_dicts(), allow_nan=False)))
+    assert again == told
+    old = [{k: v for k, v in row.items() if k not in ("effective", "r_hat")} for row in report.to_dicts()]
+    assert ConstraintReport.from_dicts(old) == report  # written before there were samples
+
+
+@pytest.mark.parametrize(("effective", "r_hat", "warns"), [(20.0, 1.2, False), (19.0, 1.0, True), (60.0, 1.21, True)])
+def test_too_few_draws_are_warned_of(effective, r_hat, warns):
+    told = ConstraintReport((replace(SAMPLED, effective=effective, r_hat=r_hat), replace(SAMPLED, effective=None)))
+    with pytest.warns(SamplingWarning, match="'few repeats' is worth") if warns else nullcontext():
+        told.warn_sampling()
+
+
+def test_many_constraints_that_are_sampled_badly():
+    rows = [(f"c{k}", 5.0 + k, 1.0) for k in range(5)] + [("c0", 50.0, 1.5)]
+    with pytest.warns(SamplingWarning, match="'c0' is worth 5 draws, R-hat 1.50; 'c1' .*; and 2 more"):
+        warn_sampling(rows)
+
+
+def test_noise_is_allowed_for():
+    found = Sampling(SamplerState(np.empty(0, dtype=np.int16)), np.array([9.0, 60.0]), np.array([np.inf, 1.1]),
+                     np.array([0.02, 0.0]))  # fmt: skip
+    nothing = np.zeros(2)
+    exact = Projection(nothing, nothing, None, 0.0, 0.0, nothing, nothing, 0.0, 1, True)
+    sampled = replace(exact, sampling=found)
+    assert allowance(exact).tolist() == [1e-4, 1e-4]
+    assert 0.06 < allowance(sampled)[0] < 0.07  # three errors if it were alone, more among many
+    assert allowance(sampled)[1] == 1e-4
+    assert allowance(sampled, np.array([2.0, 2.0])).tolist() == pytest.approx([2 * allowance(sampled)[0], 1e-4])
+    assert worth(exact, np.array([0])) == (None, None)
+    assert worth(sampled, np.array([0, 1])) == (9.0, 100.0)  # JSON has no infinity

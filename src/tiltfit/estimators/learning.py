@@ -33,7 +33,8 @@ from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.information import Projection
 from tiltfit.projections.sequences import SequenceRows
 from tiltfit.projections.stochastic import project
-from tiltfit.report.constraints import HOLDS, ConstraintReport, report_constraints
+from tiltfit.report.constraints import ConstraintReport, report_constraints
+from tiltfit.report.sampling import allowance, warn_sampling
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -57,6 +58,11 @@ def solve(
         raise UnsupportedError(
             "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
             "(it alternates), or inference='exact'."
+        )
+    if problem.is_sampled and n_init > 1:
+        raise UnsupportedError(
+            f"n_init={n_init} keeps the fit with the least objective, which is not known where q is sampled. Use "
+            "n_init=1, or inference='exact'."
         )
     rng = generator(random_state)
     kinds = [init if isinstance(init, str) else "zeros", *["random"] * (n_init - 1)]
@@ -116,7 +122,7 @@ def projected(
         shared = _known_prices(grounded, fitted)
         return tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared)
     with one_blas_thread():
-        projection = project(tilt, base)
+        projection = project(tilt, base, told=True)
     if not projection.converged:
         warnings.warn(
             f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",
@@ -124,6 +130,9 @@ def projected(
             stacklevel=3,
         )
     _warn_unmet(grounded, projection)
+    if projection.sampling is not None:
+        owners = [grounded.constraints[k].title for k in grounded.owner]
+        warn_sampling(zip(owners, projection.sampling.effective, projection.sampling.r_hat, strict=True), stacklevel=3)
     n_shared = tilt.features.n_rows
     structure, tilted = tilt.structure, tilt.features.tilted(base, projection.prices[:n_shared])
     if isinstance(tilt.instances, SequenceRows):
@@ -142,7 +151,7 @@ def warned_already() -> Iterator[None]:
 
 def _warn_unmet(grounded: Grounded, projection: Projection) -> None:
     """Name the hard constraints that q does not meet."""
-    missed = np.unique(grounded.owner[projection.violation > HOLDS])
+    missed = np.unique(grounded.owner[projection.violation > allowance(projection)])
     names = [repr(titled(c, grounded.unit)) for c in (grounded.constraints[k] for k in missed) if c.is_hard]
     if names:
         warnings.warn(
@@ -182,3 +191,4 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
             stacklevel=3,
         )
     told.warn_unmet(stacklevel=3, vectorizer=hasattr(estimator, "vectorizer"))
+    told.warn_sampling(stacklevel=3)

@@ -23,6 +23,7 @@ from tiltfit.features.observed import ObservedFeatures
 from tiltfit.features.tokens import TokenEncoder, TokenTemplates
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.priced import impossible
 from tiltfit.language.scheme import invalid
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
@@ -153,7 +154,7 @@ def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
         return
     here = Potentials(model.base.node[model.structure.positions(grounded.touched)], model.base.edge)
     ruled = tilt.base(here, np.zeros(len(grounded.touched)))
-    empty = np.flatnonzero(tilt.structure.best(ruled, model.workers)[1] == -np.inf)
+    empty = impossible(tilt.structure, ruled, model.workers)
     if len(empty):
         raise ConflictError(
             f"No well-formed labelling (BIO or IOBES) is left for sequence {grounded.touched[empty[0]]}: its known "

@@ -62,7 +62,8 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
             for key, price in estimator._prices.items()
             if constraints[key[0]].per not in ("instance", "sequence")
         ],
-        "objective": estimator.objective_,
+        # Where q was sampled the objective is not known, and JSON has no NaN.
+        "objective": None if np.isnan(estimator.objective_) else estimator.objective_,
         "converged": estimator.converged_,
         "message": estimator._message,
     }
@@ -85,7 +86,8 @@ def restore(estimator: Any, document: Document, arrays: Arrays) -> None:
     estimator._lost_constraints = tuple(str(text) for text in document["lost_constraints"])
     estimator._prices = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
     estimator.constraint_report_ = ConstraintReport.from_dicts(document["report"])
-    estimator.objective_ = float(document["objective"])
+    objective = document["objective"]
+    estimator.objective_ = float("nan") if objective is None else float(objective)
     estimator.converged_ = bool(document["converged"])
     estimator.history_ = _history(arrays)
     estimator.n_iter_ = len(estimator.history_)

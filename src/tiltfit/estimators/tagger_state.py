@@ -19,7 +19,7 @@ from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.tokens import TokenEncoder, TokenTemplates, check_names
 
 VERSION = 1
-PARAMETERS = ("weights", "boundaries", "valid_only")
+PARAMETERS = ("weights", "boundaries", "valid_only", "inference")
 
 FITTED = "fitted"
 """In place of a parameter that is what the encoder was fitted with: lexicons are long, and once is enough."""

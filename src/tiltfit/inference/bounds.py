@@ -39,6 +39,20 @@ def shortfall(statistic: Statistic, below: float) -> Statistic:
     return Beyond(name, statistic, -below, -1.0)
 
 
+def below_most(statistic: Statistic) -> Statistic:
+    """Above 0 exactly where the statistic is below the most it can be: forbidden, it must be the most.
+
+    By how far, as ``shortfall`` says; of an order, by how many things are wrong with it (the first field is missing,
+    the second is, or it comes first), which kernels know.
+    """
+    part = statistic.parts[0] if isinstance(statistic, Segmental) and len(statistic.parts) == 1 else None
+    if isinstance(statistic, Segmental) and isinstance(part, Order) and part.weight > 0 and part.first != part.then:
+        absent = (Counted((field,), (1.0, 0.0)) for field in (part.first, part.then))
+        name = f"{statistic.name} below {statistic.most:g}"
+        return Segmental(name, statistic.fields, (Order(part.then, part.first), *absent))
+    return shortfall(statistic, statistic.most)
+
+
 @dataclass(frozen=True, eq=False)
 class Beyond(Statistic):
     """max(0, sign·g(y) − above)."""

@@ -13,9 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
+from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains, IntArray
 from tiltfit.inference.choice import affordable, infer
+from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
@@ -76,7 +78,14 @@ class PricedChains(Chains):
     ) -> WholeMarginals:
         """Means over ``n_steps`` steps of the sampler from ``state``, after ``burn_in`` more."""
         prices = self._prices(potentials)
-        return self._whole.sample(potentials, prices, state, n_steps, workers, weight=weight, burn_in=burn_in)
+        found = self._whole.sample(potentials, prices, state, n_steps, workers, weight=weight, burn_in=burn_in)
+        if len(found.refused):
+            raise UnsupportedError(
+                f"The sampler found no labels for {len(found.refused)} of {len(self)} sequences, such as one of "
+                f"{self.lengths[found.refused[0]]} tokens, that no hard constraint on whole sequences rules out: if "
+                "there are any, they are too rare. Soften these constraints with slack=, or use inference='exact'."
+            )
+        return found
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The best label sequences under the prices, and their scores."""
@@ -93,6 +102,14 @@ class PricedChains(Chains):
 
     def _prices(self, potentials: Potentials) -> FloatArray:
         return np.zeros(len(self.statistics)) if potentials.whole is None else potentials.whole
+
+
+def impossible(structure: Independent | Chains, potentials: Potentials, workers: Workers | None = None) -> IntArray:
+    """The numbers of the instances for which it is certain that no labels are possible."""
+    if isinstance(structure, PricedChains):
+        best = structure.best_whole(potentials, workers)
+        return np.flatnonzero((best.scores == -np.inf) & best.proven)
+    return np.flatnonzero(structure.best(potentials, workers)[1] == -np.inf)
 
 
 def marginals(found: WholeMarginals) -> Marginals:

@@ -55,8 +55,9 @@ class Statistic(ABC):
 
 
 def check_statistic(statistic: Statistic, n_labels: int, *, n_sequences: int = 50, seed: int = 0) -> None:
-    """Raise unless, on random sequences of one to twelve tokens, ``count`` is a finite number, at least ``least``, and
-    ``change`` agrees with it and leaves the labels alone. The ``ConstraintError`` names the statistic and the labels.
+    """Raise unless, on random sequences of one to twelve tokens, ``count`` is a finite number, not below ``least`` nor
+    above ``most``, and ``change`` agrees with it and leaves the labels alone. The ``ConstraintError`` names the
+    statistic and the labels.
     """
     rng = np.random.default_rng(seed)
     for _ in range(n_sequences):
@@ -86,10 +87,11 @@ def _check_one(statistic: Statistic, labels: Labels, t: int, label: int) -> None
 
 def _count(statistic: Statistic, labels: Labels) -> float:
     value = statistic.count(labels)
-    if not math.isfinite(value) or value < statistic.least:
+    if not math.isfinite(value) or not statistic.least <= value <= statistic.most:
         floor = "" if statistic.least == -math.inf else f" of at least {statistic.least} (its attribute `least`)"
+        top = "" if statistic.most == math.inf else f" of at most {statistic.most} (its attribute `most`)"
         raise ConstraintError(
-            f'The statistic "{statistic.name}" must be a finite number{floor}; it is {value} for the labels'
+            f'The statistic "{statistic.name}" must be a finite number{floor}{top}; it is {value} for the labels'
             f" {labels.tolist()}."
         )
     return value

@@ -1,7 +1,7 @@
 """The statistics that come with the library, and the registry by which files name them.
 
 ``REGISTRY[name]`` makes a statistic for given fields: ``REGISTRY["repeats"](fields, labels=["journal"])``. People add
-their own with ``register``. A segment is a maximal run of a field (``inference.fields``).
+their own with ``register_statistic``. A segment is a maximal run of a field (``inference.fields``).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ B = TypeVar("B", bound=Builder)
 REGISTRY: dict[str, Builder] = {}
 
 
-def register(name: str) -> Callable[[B], B]:
+def register_statistic(name: str) -> Callable[[B], B]:
     """Make ``builder(fields, **options) -> Statistic`` known as ``name``. It may be a class.
 
     >>> from tiltfit.inference.statistic import Statistic
-    >>> @register("ends as it began")
+    >>> @register_statistic("ends as it began")
     ... class Ends(Statistic):
     ...     name = "ends as it began"
     ...     def __init__(self, fields):
@@ -51,8 +51,17 @@ def build(name: str, fields: Fields, **options: object) -> Statistic:
     if name not in REGISTRY:
         known = ", ".join(sorted(REGISTRY))
         raise ConstraintError(f'There is no statistic "{name}"; known are {known}.{did_you_mean(name, REGISTRY)}')
+    signature = inspect.signature(REGISTRY[name])
+    takes = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)][1:]
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    for option in [] if open_ended else options:
+        if option not in takes:
+            known = ", ".join(takes) if takes else "none"
+            raise ConstraintError(
+                f'The statistic "{name}" has no option "{option}"; it takes {known}.{did_you_mean(option, takes)}'
+            )
     try:
-        inspect.signature(REGISTRY[name]).bind(fields, **options)
+        signature.bind(fields, **options)
     except TypeError as error:
         raise ConstraintError(
             f'The statistic "{name}" cannot be made with {options or "no options"}: {error}.'
@@ -60,13 +69,13 @@ def build(name: str, fields: Fields, **options: object) -> Statistic:
     return REGISTRY[name](fields, **options)
 
 
-@register("segments")
+@register_statistic("segments")
 def segments(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
     """The number of segments, of these fields or of all. (A sum over edges: chains alone can do it.)"""
     return Segmental("segments", fields, (Counted(fields.numbers(labels), (0.0,), 1.0),))
 
 
-@register("repeats")
+@register_statistic("repeats")
 def repeats(fields: Fields, labels: Sequence[Hashable] = (), beyond: int = 1) -> Segmental:
     """Σ_f max(0, n_f − beyond): segments of each field beyond its first ``beyond`` ones, of these fields or of all."""
     _natural("repeats", "beyond", beyond)
@@ -75,32 +84,32 @@ def repeats(fields: Fields, labels: Sequence[Hashable] = (), beyond: int = 1) ->
     )
 
 
-@register("appears")
+@register_statistic("appears")
 def appears(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
     """1 if any of these fields (of all if none is named) has a segment, else 0."""
     return Segmental("appears", fields, (Counted(fields.numbers(labels), (0.0, 1.0)),))
 
 
-@register("missing")
+@register_statistic("missing")
 def missing(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
     """How many of these fields (of all if none is named) have no segment. At a price of −inf, all must appear."""
     return Segmental("missing", fields, tuple(Counted((f,), (1.0, 0.0)) for f in fields.numbers(labels)))
 
 
-@register("distinct")
+@register_statistic("distinct")
 def distinct(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
     """How many of these fields (of all if none is named) have a segment."""
     return Segmental("distinct", fields, tuple(Counted((f,), (0.0, 1.0)) for f in fields.numbers(labels)))
 
 
-@register("capped")
+@register_statistic("capped")
 def capped(fields: Fields, labels: Sequence[Hashable] = (), cap: int = 1) -> Segmental:
     """min(n, cap), n the number of segments of these fields together, or of all."""
     _natural("capped", "cap", cap)
     return Segmental("capped", fields, (Counted(fields.numbers(labels), tuple(float(n) for n in range(cap + 1))),))
 
 
-@register("before")
+@register_statistic("before")
 def before(fields: Fields, first: Hashable, then: Hashable) -> Segmental:
     """1 if both fields appear and the first segment of ``first`` starts before the first segment of ``then``.
 
@@ -112,7 +121,7 @@ def before(fields: Fields, first: Hashable, then: Hashable) -> Segmental:
     return Segmental("before", fields, (Order(fields.number(first), fields.number(then)),))
 
 
-@register("short")
+@register_statistic("short")
 def short(fields: Fields, labels: Sequence[Hashable] = (), below: int = 2) -> Segmental:
     """The number of segments of fewer than ``below`` tokens, of these fields or of all."""
     _natural("short", "below", below)

@@ -86,14 +86,18 @@ class WholeChains:
     def cost(self) -> FloatArray:
         """About how many operations ``exact`` takes a sequence if it can drop nothing; inf where it cannot be used.
 
-        Σ_t (what can be remembered after t labels)·L²·4. What is unlikely is dropped, so it is often far less.
+        Σ_t (what can be remembered after t labels, of which there are no more than L^t lists)·L²·4. What is unlikely is
+        dropped, so it is often far less.
         """
         from tiltfit.inference.kernels.form import memories
 
         if self.form is None or self._memory is None:
             return np.full(len(self.chains), np.inf)
-        lengths = self.chains.lengths
-        return 4.0 * (len(self.form.field) - 1) ** 2 * np.cumsum(memories(self.form, int(lengths.max())))[lengths - 1]
+        lengths, n_labels = self.chains.lengths, len(self.form.field) - 1
+        with np.errstate(over="ignore"):
+            lists = float(n_labels) ** np.arange(1, int(lengths.max()) + 1)
+        rows = np.minimum(memories(self.form, int(lengths.max())), lists)
+        return np.asarray(4.0 * n_labels**2 * np.cumsum(rows)[lengths - 1])
 
     def exact(
         self,

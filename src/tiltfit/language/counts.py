@@ -178,8 +178,10 @@ def _option(name: str, key: object, value: object) -> Option:
     if not isinstance(key, str) or not key.isidentifier() or key == "name":
         raise ConstraintError(f"{what} is not a name that an option can have.")
     if isinstance(value, list | tuple):
+        if not value:
+            raise ConstraintError(f"{what} is empty: name a label, or leave it out.")
         return labels(value, what)
-    return label(value, what)
+    return (label(value, what),) if key == "labels" else label(value, what)
 
 
 def _shown(value: Option) -> str:

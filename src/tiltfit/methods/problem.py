@@ -89,14 +89,14 @@ class Problem:
         start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
         return max(tol * start.steepest, 1e-12 * float(np.sum(self.weight)))
 
-    def evaluate(self, weights: FloatArray, start: Start | None, tol: float) -> Evaluation:
-        """O(λ) and all that follows from it, with the projection warm-started at ``start``.
+    def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
+        """O(λ) and all that follows from it, with the projection warm-started at ``start``. ``told``: it is the last.
 
         Instances that are neither labelled nor touched add nothing and are left out (``active``). Where q is sampled, O
         is not known (NaN) and ∇O has noise.
         """
         if self.active is not self:
-            return self.active.evaluate(weights, start, tol)
+            return self.active.evaluate(weights, start, tol, told=told)
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
@@ -113,7 +113,7 @@ class Problem:
         projection = None
         if self.tilt is not None and here is not None:
             base = self.tilt.base(Potentials(here, potentials.edge), p.log_z[self.touched], overwrite=True)
-            projection = project(self.tilt, base, start=start, tol=tol)
+            projection = project(self.tilt, base, start=start, tol=tol, told=told)
             self._subtract(projection.marginals, node, edge)
             value += self.gamma * projection.value
         gradient = model.features.expect(node, edge)

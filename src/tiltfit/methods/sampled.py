@@ -5,7 +5,7 @@
 
 log Z of p is exact, so an M-projection is as good as its target. O itself is not known, only its gradient, and that
 with noise: the fit is over when the gradient has stopped falling from one window of rounds to the next, for what is
-left is noise. The weights of the last window are averaged, which takes out most of it.
+left is noise. The weights of the last window are averaged then, which takes out most of it.
 """
 
 from __future__ import annotations
@@ -55,14 +55,12 @@ def alternate_sampled(
             converged, message = True, "gradient below tolerance"
         elif _settled([r.gradient for r in journal.rounds]):
             converged, message = True, "what is left of the gradient is noise"
+            weights = np.mean(recent, axis=0)
         else:
             continue
         break
-    if development is not None:
-        weights = journal.settle(weights)
-    elif converged:
-        weights = np.mean(recent, axis=0)
-    return journal.finished(weights, active.evaluate(weights, last, tol), converged, message)
+    weights = journal.settle(weights)
+    return journal.finished(weights, active.evaluate(weights, last, tol, told=True), converged, message)
 
 
 def _settled(gradients: list[float]) -> bool:

@@ -31,25 +31,32 @@ def minimise_bounded(
     Stops when the largest entry of the projected gradient is at most ``gradient_tol``.
     """
     search = _Search(objective, lower, upper, gradient_tol)
-    try:
-        found = minimize(
-            search,
-            np.clip(start, lower, upper),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=Bounds(np.maximum(lower, -_FAR), np.minimum(upper, _FAR)),
-            # ftol 0: only the gradient decides; L-BFGS-B then ends in its line search when rounding is reached.
-            options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
-        )
-    except _Reached:
-        return search.minimum(search.n_eval - 1, True, "gradient below tolerance")
-    # A line search cannot tell values apart that differ by less than rounding, so with curvature near one (the caller
-    # scales for that) a gradient of about √(ε·|f|) is as good as it gets.
-    floor = 10 * np.sqrt(np.finfo(np.float64).eps * max(1.0, abs(float(found.fun))))
-    if search.remaining <= floor:
-        return search.minimum(int(found.nit), True, str(found.message))
+    x, value, n_iter = np.clip(start, lower, upper), np.inf, 0
+    while True:
+        try:
+            found = minimize(
+                search,
+                x,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=Bounds(np.maximum(lower, -_FAR), np.minimum(upper, _FAR)),
+                # ftol 0: only the gradient decides; L-BFGS-B then ends in its line search when rounding is reached.
+                options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
+            )
+        except _Reached:
+            return search.minimum(search.n_eval - 1, True, "gradient below tolerance")
+        n_iter += int(found.nit)
+        # A line search cannot tell values apart that differ by less than rounding, so with curvature near one (the
+        # caller scales for that) a gradient of about √(ε·|f|) is as good as it gets.
+        floor = 10 * np.sqrt(np.finfo(np.float64).eps * max(1.0, abs(float(found.fun))))
+        if search.remaining <= floor:
+            return search.minimum(n_iter, True, str(found.message))
+        # Among bounds L-BFGS-B may stop moving where there is much to gain. Without what it remembers it goes on.
+        if not found.fun < value or n_iter >= max_iter or search.n_eval >= 4 * max_iter:
+            break
+        x, value = np.asarray(found.x, dtype=np.float64), float(found.fun)
     x, gradient = (np.asarray(part, dtype=np.float64) for part in (found.x, found.jac))
-    return Minimum(x, float(found.fun), gradient, int(found.nit), search.n_eval, False, str(found.message))
+    return Minimum(x, float(found.fun), gradient, n_iter, search.n_eval, False, str(found.message))
 
 
 class _Reached(Exception):

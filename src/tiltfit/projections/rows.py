@@ -196,6 +196,11 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
         fires = scene.fires(constraint.given)
         table = np.eye(len(classes))
         return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
+    if constraint.of is not None and (constraint.event.whole or constraint.of.event.whole):
+        raise UnsupportedError(
+            f"The constraint {scene.title(constraint)!r} is a share (of=), but what counts whole sequences has no "
+            "shares: leave of= out."
+        )
     if constraint.event.whole:
         return [
             Feature([_seen(_stand_in(constraint, scene), constraint, scene)], statistic=scene.statistic(constraint))

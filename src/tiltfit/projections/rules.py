@@ -11,10 +11,11 @@ from scipy import sparse
 from tiltfit.errors import ConflictError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import Parts
-from tiltfit.inference.bounds import excess, shortfall
+from tiltfit.inference.bounds import below_most, excess
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.priced import impossible
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
@@ -80,14 +81,19 @@ class Ban:
 
     def _take_whole(self, number: int, constraint: Constraint, statistic: Statistic, at: BoolArray) -> bool:
         """A mean that must be the least there is leaves no sequence any choice, and nor does the greatest."""
-        low, high = constraint.relation.interval
-        if high <= statistic.least:
+        (low, high), scene = constraint.relation.interval, self._scene
+        if high < statistic.least or low > statistic.most:
+            reach = f"never below {statistic.least:g}" if high < statistic.least else f"never above {statistic.most:g}"
+            raise ConflictError(
+                f"The constraint {scene.title(constraint)!r} cannot hold in {scene.noun} {scene.instance[at][0]}, nor "
+                f"in any other: what it counts is {reach}. Change its target, or soften it with slack=."
+            )
+        if high == statistic.least:
             beyond = excess(statistic, high)
-        elif low >= statistic.most:
-            beyond = shortfall(statistic, low)
+        elif low == statistic.most:
+            beyond = below_most(statistic)
         else:
             return False
-        scene = self._scene
         here = np.zeros(len(scene.structure), dtype=np.bool_)
         here[scene.instance[at]] = True
         for s in np.flatnonzero(here & ~scene.unlabelled):
@@ -132,8 +138,7 @@ class Ban:
         """Refuse rules that leave an instance without any labelling; ``touched``: the instances of ``tilt``."""
         if tilt.rules is None:
             return
-        _, score = tilt.structure.best(tilt.rules, tilt.workers)
-        empty = np.flatnonzero(score == -np.inf)
+        empty = impossible(tilt.structure, tilt.rules, tilt.workers)
         if len(empty):
             instance = touched[empty[0]]
             names = [self._scene.title(c) for c, at in self._takers if at[self._scene.instance == instance].any()]

@@ -9,14 +9,16 @@ distribution.
 
 Steps shrink slowly and the prices of the second half of a stage are averaged, which takes out most of the noise (Polyak
 and Juditsky 1992). **When is it enough?** A stage ends with the mean of the gradient over it and the standard error of
-that mean. While the mean stands out of the noise, there is something to gain, and the next stage goes on. If it does
-not, either the noise is below ``tol`` and the search is over, or it is not, and the chains run longer for each step.
+that mean. While the mean stands out of the noise, there is something to gain, and the next stage goes on; of many rows
+some always look as if they did, so that it depends on how many there are (``_stands_out``). If it does not, either the
+noise is below ``tol`` and the search is over, or it is not, and the chains run longer for each step.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from scipy import stats
 
 from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
 from tiltfit.inference.potentials import Marginals, Potentials
@@ -34,16 +36,22 @@ _SHORT, _LONG = 8, 256  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
 _FIRST = 16  # steps in which variances are seen
 _FLAT = 16.0  # the variance of a share is not taken to be below so much less than one a place
-_FINAL = 60  # steps of the chains for what is told of q
-_NOISE = 2.5  # standard errors beyond which a gradient is no accident
+_FINAL, _TOLD = 60, 240  # steps of the chains for q within a fit, and for what is told of it in the end
+_NOISE = 2.5  # standard errors up to which a gradient may be an accident
+_ALONE, _TOGETHER = 0.3, 0.05  # how often noise may be taken for more, by some row or by all rows: it costs a stage
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
 
 
-def project(tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6) -> Projection:
+def project(
+    tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6, told: bool = False
+) -> Projection:
     """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
-    be (then ``tol`` is at least ``TOL``)."""
+    be (then ``tol`` is at least ``TOL``). ``told``: people will read its expectations, so that they should have little
+    noise."""
     if isinstance(tilt.structure, PricedChains) and tilt.structure.sampled:
-        return stochastic_projection(tilt, base, start=start, tol=max(tol, TOL))
+        return stochastic_projection(
+            tilt, base, start=start, tol=max(tol, TOL), final=_TOLD if told else _FINAL
+        )  # fmt: skip
     return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
 
 
@@ -66,6 +74,18 @@ def stochastic_projection(
     return search.finish(final, n_stages, converged)
 
 
+def _stands_out(mean: FloatArray, error: FloatArray, tol: float) -> bool:
+    """Whether some entry above ``tol`` is no accident: by itself, among so many others, or all of them together."""
+    large, noisy = mean > tol, error > 0
+    if not np.any(large & noisy):
+        return bool(np.any(large))
+    n, degrees = int(np.sum(noisy)), _STAGE - 1
+    z = mean[noisy] / error[noisy]  # about Student's t each, with as many degrees of freedom as a stage has steps but 1
+    alone = large[noisy] & (z > max(_NOISE, stats.t.isf(_ALONE / (2 * n), degrees)))
+    together = float(np.sum(z**2)) * (degrees - 2) / degrees > stats.chi2.isf(_TOGETHER, n)
+    return bool(np.any(large & ~noisy) or np.any(alone) or together)
+
+
 class _Search:
     """Prices and chains on their way."""
 
@@ -78,7 +98,8 @@ class _Search:
         self._fresh = chains is None
         self._chains = tilt.structure.start() if chains is None else chains
         self._length, self._stages = _SHORT, 0
-        seen = np.array([self._expectation(self._walk(self._duals, 1)) for _ in range(_FIRST)])
+        first = self._tilted(self._duals)
+        seen = np.array([self._expectation(self._walk(first, 1)) for _ in range(_FIRST)])
         self._scale = self.dual.natural_scale(seen.var(axis=0, ddof=1), 1 / _FLAT)
         self._low, self._high = (self.dual.scale * bound / self._scale for bound in (self.dual.low, self.dual.high))
 
@@ -88,7 +109,7 @@ class _Search:
         place = self._duals / scale
         places, slopes = np.empty((2, _STAGE, len(scale)))
         for k in range(_STAGE):
-            found = self._walk(place * scale, self._length)
+            found = self._walk(self._tilted(place * scale), self._length)
             slopes[k] = self._slope(place * scale, found)
             places[k] = place
             step = 0.5 / (1 + self._stages + k / _STAGE) ** 0.6
@@ -99,7 +120,7 @@ class _Search:
         free = ~(((late <= low) & (slopes.mean(axis=0) > 0)) | ((late >= high) & (slopes.mean(axis=0) < 0)))
         mean = np.abs(slopes[_STAGE // 2 :].mean(axis=0)) * free
         error = slopes.std(axis=0, ddof=1) * np.sqrt(_CORRELATED / (_STAGE - _STAGE // 2)) * free
-        if np.any(mean > np.maximum(tol, _NOISE * error)):
+        if _stands_out(mean, error, tol):
             return False
         if np.max(error, initial=0.0) <= tol or self._length >= _LONG:
             return True
@@ -110,13 +131,13 @@ class _Search:
         """q over ``n_steps`` steps of the chains at the prices found, taken one by one: the series tell what they are
         worth."""
         tilt, duals = self._tilt, self._duals
-        series = np.empty((n_steps, len(tilt.penalty)))
-        found = self._walk(duals, 1)
+        series, potentials = np.empty((n_steps, len(tilt.penalty))), self._tilted(duals)
+        found = self._walk(potentials, 1)
         sums = [found.node, found.edge, found.whole]
         for k in range(n_steps):
             series[k] = self._expectation(found)
             if k + 1 < n_steps:
-                found = self._walk(duals, 1)
+                found = self._walk(potentials, 1)
                 sums = [a + b for a, b in zip(sums, (found.node, found.edge, found.whole), strict=True)]
         q = Marginals(found.log_z, *(total / n_steps for total in sums))
         m, effective = tilt.shared_expectation(q), effective_sample_size(series)
@@ -136,9 +157,11 @@ class _Search:
             ),
         )
 
-    def _walk(self, duals: FloatArray, n_steps: int) -> WholeMarginals:
+    def _tilted(self, duals: FloatArray) -> Potentials:
+        return self._tilt.features.tilted(self._base, self.dual.prices(duals), self._tilt.workers.room)
+
+    def _walk(self, potentials: Potentials, n_steps: int) -> WholeMarginals:
         tilt = self._tilt
-        potentials = tilt.features.tilted(self._base, self.dual.prices(duals), tilt.workers.room)
         found = self._structure.walk(
             potentials,
             self._chains,

@@ -16,12 +16,12 @@ from tiltfit.language.relations import DistributedAs
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
 from tiltfit.projections.rows import is_local
+from tiltfit.report.sampling import allowance, in_words, warn_sampling, worth
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 _MET = 0.005  # within half a per cent of what was asked
-HOLDS = 1e-4  # a hard constraint holds or does not; this is what the solver may leave
 _FAR = 0.25  # a soft constraint missed by this much has hardly been heard
 
 
@@ -36,6 +36,9 @@ class Entry:
     called if it is stated for each. ``counts``: its expectations are mean numbers, not shares.
     ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
     fires) or ``rules`` (acts by forbidding labels).
+    ``effective`` and ``r_hat``: where q was sampled, how many independent draws its expectation is worth and how well
+    the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no more
+    than three standard errors (more, if it has many expectations) is met.
     """
 
     name: str | None
@@ -51,6 +54,8 @@ class Entry:
     worst_group: object = None
     counts: bool = False
     instance: str | None = None
+    effective: float | None = None
+    r_hat: float | None = None
 
     @property
     def title(self) -> str:
@@ -84,6 +89,13 @@ class Entry:
         if self.status == "missed":
             return f"pulls, but is off by {self.miss}"
         return "holds by itself" if self.price == 0 else "holds"
+
+    @property
+    def sampled(self) -> str | None:
+        """What the samples are worth, in words; None where q is exact."""
+        if self.effective is None or self.r_hat is None:
+            return None
+        return f"sampled: {in_words(self.effective, self.r_hat)}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +140,8 @@ class ConstraintReport:
         table.add_column("verdict", max_width=26)
         for entry in self.entries:
             style = {"violated": "red", "rests": "yellow", "missed": ""}.get(entry.status, "")
-            table.add_row(Text(_sentence(entry)), *_numbers(entry), Text(entry.verdict, style=style))
+            told = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
+            table.add_row(Text(_sentence(entry)), *_numbers(entry), Text(told, style=style))
         return table
 
     def __str__(self) -> str:
@@ -145,6 +158,7 @@ class ConstraintReport:
                 lines.append(
                     f"    model {model}, projected {projected}, price {price}, "
                     f"support {support}{groups}; {entry.verdict}"
+                    + ("" if entry.sampled is None else f"; {entry.sampled}")
                 )
         return "\n".join(lines)
 
@@ -171,6 +185,11 @@ class ConstraintReport:
                 UnmetConstraintWarning,
                 stacklevel=stacklevel + 1,
             )
+
+    def warn_sampling(self, stacklevel: int = 1) -> None:
+        """Say which constraints were not sampled well."""
+        told = [(e.title, e.effective, e.r_hat) for e in self.entries]
+        warn_sampling([(t, n, r) for t, n, r in told if n is not None and r is not None], stacklevel=stacklevel + 1)
 
     @property
     def violated(self) -> bool:
@@ -226,9 +245,10 @@ class _Rows:
             return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status)
         support, n_bounds = self._support[rows], len(np.unique(g.component[rows]))
         prices, violation = self._projection.prices[rows], self._projection.violation[rows] * self._unit[rows]
-        worst = float(np.max(violation))
-        hard = constraint.is_hard
-        status = "met" if worst <= (HOLDS if hard else _MET) else ("violated" if hard else "missed")
+        worst, hard = float(np.max(violation)), constraint.is_hard
+        limit = allowance(self._projection, self._unit)[rows] if hard else _MET
+        status = "met" if np.all(violation <= limit) else ("violated" if hard else "missed")
+        effective, r_hat = worth(self._projection, rows)
         return Entry(
             name=constraint.name,
             sentence=sentence,
@@ -243,6 +263,8 @@ class _Rows:
             worst_group=g.group[rows[np.argmax(violation)]],
             counts=constraint.event.counts and constraint.of is None,
             instance=g.noun if is_local(constraint) else None,
+            effective=effective,
+            r_hat=r_hat,
         )
 
 
