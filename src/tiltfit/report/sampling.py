@@ -24,8 +24,8 @@ def allowance(projection: Projection, unit: npt.NDArray[np.float64] | float = 1.
     exact = np.full(len(projection.violation), HOLDS)
     if projection.sampling is None:
         return exact
-    errors = norm.isf(_ACCIDENT / max(1, len(exact)))
-    return np.maximum(exact, errors * projection.sampling.error * unit)
+    errors = float(norm.isf(_ACCIDENT / max(1, len(exact))))
+    return np.asarray(np.maximum(exact, errors * projection.sampling.error * unit))
 
 
 def worth(projection: Projection, rows: npt.NDArray[np.intp]) -> tuple[float | None, float | None]:
