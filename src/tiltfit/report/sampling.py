@@ -24,7 +24,7 @@ def allowance(projection: Projection, unit: npt.NDArray[np.float64] | float = 1.
     exact = np.full(len(projection.violation), HOLDS)
     if projection.sampling is None:
         return exact
-    errors = norm.isf(_ACCIDENT / max(1, len(exact)))
+    errors = float(norm.isf(_ACCIDENT / max(1, len(exact))))
     return np.asarray(np.maximum(exact, errors * projection.sampling.error * unit))
 
 
