@@ -19,7 +19,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
     def evaluate(weights: Any, duals: Any, tol: float) -> Any:
         x = float(weights[0])
         asked.append((x, tol))
-        projection = SimpleNamespace(duals=None, converged=True, gap=0.0)
+        projection = SimpleNamespace(start=None, sampling=None, converged=True, gap=0.0)
         return SimpleNamespace(
             value=10 - x if x != 3 else 20.0, gradient=np.ones(1), projection=projection,
             steepest=0.01 * x, gap=0.1 * x, worst_violation=x,
@@ -30,7 +30,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
             for x in tried:
                 objective(np.array([x]))
             if accepted is not None:
-                progress(1, 10 - accepted, 0.0)
+                progress(1, 10 - accepted, 0.0, np.array([accepted]))
         return SimpleNamespace(x=start, value=0.0, gradient=np.zeros(1), converged=True, message="done")
 
     monkeypatch.setattr(joint, "minimise", minimise)

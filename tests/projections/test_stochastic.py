@@ -17,7 +17,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.statistics import REGISTRY, register_statistic
 from tiltfit.projections.information import Start
-from tiltfit.projections.stochastic import TOL, _stands_out, project, stochastic_projection
+from tiltfit.projections.stochastic import _FIRST, TOL, _stands_out, project, stochastic_projection
 from tiltfit.report.sampling import allowance
 
 CLASSES = ["x", "y", "z"]
@@ -39,6 +39,9 @@ CONSTRAINTS = [said.constraint for said in SAID]
 POSTERIORS = {"flat": 0.0, "trained": 1.0, "sharp": 4.0}
 
 
+STRICT = 0.03  # of the scaled gradient
+
+
 def small_world(spread=1.0, **changed):
     return World(TOKENS, CLASSES, columns=STYLES, seed=1, spread=spread, **changed)
 
@@ -58,14 +61,14 @@ def scaled_error(world, grounded, best, prices):
 @pytest.mark.parametrize("posterior", sorted(POSTERIORS))
 def test_the_optimum_of_the_exact_dual(posterior):
     world = small_world(POSTERIORS[posterior])
-    grounded, best, got = both(world)
+    grounded, best, got = both(world, tol=STRICT)
     assert got.converged
     assert got.sampling is not None
     assert np.isnan(got.value)
     # What is told has noise, and says how much; the prices were averaged and have far less.
-    allowance = 5 * got.sampling.error + TOL / np.sqrt(grounded.support)
+    allowance = 5 * got.sampling.error + STRICT / np.sqrt(grounded.support)
     assert np.all(np.abs(got.expectation - best.expectation) <= allowance)
-    assert scaled_error(world, grounded, best, got.prices) <= TOL
+    assert scaled_error(world, grounded, best, got.prices) <= 2 * STRICT
     rows, allowed = rows_of(world, SAID), oracle.allowed_by(world)
     reached = oracle.dual_value(world, rows, got.prices, allowed)
     assert best.value - 0.03 <= reached <= best.value + 1e-6
@@ -96,13 +99,13 @@ def test_stricter_tolerances_leave_smaller_errors():
     world = small_world()
     exact = world.ground(CONSTRAINTS, inference="exact")
     best, errors, work = world.project(exact), [], []
-    for tol in (0.5, 0.05):
+    for tol in (0.5, STRICT):
         grounded = [world.ground(CONSTRAINTS, inference="sampled", seed=seed) for seed in range(3)]
         found = [stochastic_projection(g.tilt, world.base(g), tol=tol, final=4) for g in grounded]
         errors.append(np.mean([scaled_error(world, exact, best, f.prices) for f in found]))
         work.append(np.mean([f.n_eval for f in found]))
     assert errors[1] < 0.5 * errors[0]
-    assert errors[1] < 0.05
+    assert errors[1] < 2 * STRICT
     assert work[1] > work[0]
 
 
@@ -130,7 +133,7 @@ def test_many_hard_rows_of_sequences():
     constraints = [expect("x", given=word("a")).about(0.9), expect.repeats(per="sequence").at_most(0.2)]
     grounded, best, got = both(world, constraints, final=240)
     assert got.converged
-    assert scaled_error(world, grounded, best, got.prices) < 3 * TOL
+    assert scaled_error(world, grounded, best, got.prices) < 5 * TOL
     assert np.all(got.violation[1:] <= allowance(got)[1:])
 
 
@@ -185,7 +188,7 @@ def test_it_goes_on_where_it_ended():
     # Without any ascent, the chains take their steps and no others: no burn-in.
     still = stochastic_projection(grounded.tilt, base, start=cold.start, max_stages=0, final=5)
     np.testing.assert_array_equal(still.prices, cold.prices)
-    assert still.sampling.chains.round == chains.round + 5
+    assert still.sampling.chains.round == chains.round + 5 + _FIRST
     exact = world.ground(CONSTRAINTS, inference="exact")
     best = world.project(exact)
     warm = stochastic_projection(grounded.tilt, base, start=Start(best.duals, chains))

@@ -76,7 +76,9 @@ Tables = list[tuple[str, FloatArray]]
 
 @singledispatch
 def _tables(event: Event, classes: Sequence[object]) -> Tables:
-    raise UnsupportedError(f"{event.code[0]}({event.code[1]}) is no sum over tokens and edges: it takes no of=.")
+    raise UnsupportedError(
+        f"{event.code[0]}({event.code[1]}) is no sum over tokens and edges, so there is no share of it: leave of= out."
+    )
 
 
 @_tables.register

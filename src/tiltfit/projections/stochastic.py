@@ -28,8 +28,8 @@ from tiltfit.projections.information import Dual, Projection, Sampling, Start, T
 
 FloatArray = npt.NDArray[np.float64]
 
-TOL = 0.15
-"""How large the scaled gradient may remain, noise included: about a seventh of a standard deviation of the sum."""
+TOL = 0.1
+"""How large the scaled gradient may remain, noise included: about a tenth of a standard deviation of the sum."""
 
 _STAGE = 12  # steps of ascent from one decision to the next
 _SHORT, _LONG = 8, 256  # steps of the chains for one step of ascent
