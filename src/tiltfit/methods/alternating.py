@@ -51,7 +51,7 @@ def alternate(
         # With q fixed, O and the objective of Eq. 9 differ by a constant, so O falls by as much as Eq. 9 does.
         after = now.value + fitted.value - current
         weights = fitted.x
-        last = now.projection.start if now.projection is not None else None
+        last = now.start
         journal.add(_round(number, max_iter, now, after, fitted), weights)
         before, now = now.value, active.evaluate(weights, last, inner_tol)
         last_drop, drop = drop, before - now.value

@@ -24,7 +24,6 @@ from tiltfit.methods.history import Callback, Fit, FloatArray, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear, Structure
-from tiltfit.projections.information import Start
 from tiltfit.projections.sequences import SequenceRows
 
 IntArray = npt.NDArray[np.intp]
@@ -52,7 +51,7 @@ def alternate_descending(
     message, converged, t = f"stopped after {max_iter} rounds", False, 1 / ETA
     for number in range(1, max_iter + 1):
         now = active.evaluate(weights, last, tol)
-        last = _start(now)
+        last = now.start
         if now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
             break
@@ -160,10 +159,6 @@ def _clamped(model: LogLinear, labels: IntArray) -> Marginals:
     edge = np.zeros((structure.n_kinds, node.shape[1], node.shape[1]))
     np.add.at(edge, (structure.kind[1:], labels[:-1], labels[1:]), 1.0)
     return Marginals(np.zeros(1), node, edge)
-
-
-def _start(now: Evaluation) -> Start | None:
-    return None if now.projection is None else now.projection.start
 
 
 def _round(number: int, max_iter: int, now: Evaluation, steps: int) -> Round:

@@ -41,6 +41,11 @@ class Evaluation:
         return steepest(self.gradient)
 
     @property
+    def start(self) -> Start | None:
+        """Where the next projection may begin."""
+        return None if self.projection is None else self.projection.start
+
+    @property
     def gap(self) -> float:
         """The duality gap of the information projection."""
         return self.projection.gap if self.projection is not None else 0.0

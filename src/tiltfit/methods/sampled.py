@@ -17,7 +17,6 @@ from tiltfit.methods.history import Callback, Fit, FloatArray, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
-from tiltfit.projections.information import Start
 
 _LOOSE = 0.5  # tolerance of the projections on the way: prices go on from round to round, as the chains do
 _WINDOW = 6  # rounds
@@ -44,7 +43,7 @@ def alternate_sampled(
     message, converged = f"stopped after {max_iter} rounds", False
     for number in range(1, max_iter + 1):
         now = active.evaluate(weights, last, _LOOSE)
-        last, limit = _start(now), limit or tol * now.steepest
+        last, limit = now.start, limit or tol * now.steepest
         target, _ = moment_target(active, weights, now)
         fitted = moment_step(active, now, target, weights, limit)
         weights = fitted.x
@@ -67,10 +66,6 @@ def _settled(gradients: list[float]) -> bool:
     if len(gradients) < 2 * _WINDOW:
         return False
     return min(gradients[-_WINDOW:]) > _FALLS * min(gradients[:-_WINDOW][-_WINDOW:])
-
-
-def _start(now: Evaluation) -> Start | None:
-    return None if now.projection is None else now.projection.start
 
 
 def _round(number: int, max_iter: int, now: Evaluation, fitted: Minimum) -> Round:

@@ -6,7 +6,6 @@ labels instead (``rules``). What is left is one ``Tilt`` over the instances that
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.data.inputs import Inputs, Unit
-from tiltfit.errors import ConstraintError, RestingConstraintWarning, UnsupportedError
+from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.chain import Chains
@@ -30,12 +29,17 @@ from tiltfit.language.relations import DistributedAs
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
+from tiltfit.projections.expected import Feature, features
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.instances import InstanceRows
 from tiltfit.projections.kinds import refine
-from tiltfit.projections.rows import Feature, Rows, Scene, Strength, features, make_rows, with_rates
+from tiltfit.projections.resting import warn_idle_words, warn_resting
+from tiltfit.projections.rows import Rows, make_rows
 from tiltfit.projections.rules import Ban, Room
+from tiltfit.projections.scene import Scene
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
+from tiltfit.projections.shares import Shares
+from tiltfit.projections.strength import Strength, with_rates
 from tiltfit.projections.whole_rows import known_counts, whole_sequences
 
 __all__ = ["Grounded", "Strength", "ground", "refuse_for_documents"]
@@ -44,24 +48,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 Key = tuple[int, int, object]
-
-
-@dataclass(frozen=True, eq=False)
-class Shares:
-    """Rows that are shares of other events: E[event − u·other]/c is what is projected, E[event]/E[other] what is told.
-
-    ``other``: Σ E[other] of every row (0 parts for other rows), ``target``: u; ``offset``: known labels' part.
-    """
-
-    other: ConstraintFeatures
-    target: FloatArray
-    offset: FloatArray
-    rows: IntArray
-
-    def of(self, tilt: Tilt, marginals: Marginals) -> FloatArray:
-        """E[other] of ``rows``."""
-        sums = self.other.weighted(marginals, tilt.structure, tilt.weight) + self.offset
-        return np.asarray(sums[self.rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +125,10 @@ def ground(
     for number, constraint in enumerate(constraints):
         found = features(constraint, scene)
         if not _acts(found, scene):
-            _warn_resting(constraint, scene)
+            warn_resting(constraint, scene)
             resting.append(number)
             continue
-        _warn_idle_words(constraint, scene)
+        warn_idle_words(constraint, scene)
         _refuse_certain(constraint, found, scene)
         if not ban.take(number, constraint, found):
             blocks.append(make_rows(number, constraint, found, scene, strength))
@@ -370,39 +356,3 @@ def _stack_penalties(blocks: list[Rows]) -> Penalty:
 
 def _join(arrays: list[npt.NDArray[Any]], dtype: type[np.generic]) -> npt.NDArray[Any]:
     return np.concatenate([np.empty(0, dtype=dtype), *arrays]).astype(dtype)
-
-
-def _warn_idle_words(constraint: Constraint, scene: Scene) -> None:
-    """A word that occurs nowhere, in a condition that fires thanks to others, is probably misspelt."""
-    if constraint.given is None or not constraint.given.parts:
-        return
-    for leaf in constraint.given.leaves:
-        if leaf.words and not leaf.fires(scene.inputs).any():
-            guess = leaf.suggest(scene.inputs)
-            warnings.warn(
-                f"The constraint {scene.title(constraint)!r} also speaks of {leaf!r}, which occurs nowhere"
-                + (f'; did you mean "{guess}"?' if guess else "."),
-                RestingConstraintWarning,
-                stacklevel=5,
-            )
-
-
-def _warn_resting(constraint: Constraint, scene: Scene) -> None:
-    inputs, where = scene.inputs, constraint.where
-    if not len(scene.structure):
-        why = f"there is no {scene.noun}"
-    elif not np.any(scene.unlabelled):
-        why = f"every {scene.noun} has a label, so there is nothing left to decide"
-    elif where is not None and where.fires(inputs).any():
-        why = f"its condition fires on labelled {scene.noun}s only"
-        if isinstance(scene.structure, Chains):
-            why = "its condition fires on labelled tokens only, or where the event cannot happen"
-    elif where is None:
-        why = "what it speaks of cannot happen here"
-    else:
-        guess = where.suggest(inputs)
-        why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
-    end = "" if why.endswith("?") else "."
-    warnings.warn(
-        f"The constraint {scene.title(constraint)!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5
-    )

@@ -6,137 +6,35 @@ bound), and of each feature one *row* for every group it is stated for. Rows of 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.inputs import Inputs, is_missing
-from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.data.inputs import is_missing
+from tiltfit.errors import ConstraintError
 from tiltfit.features.constraints import Parts
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.statistic import Statistic
-from tiltfit.language.conditions import Column, Condition
+from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs
-from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import REGISTRY, Penalty
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.occurrences import Piece, pieces, statistic_of
+from tiltfit.projections.expected import Feature, is_local
+from tiltfit.projections.occurrences import Piece
+from tiltfit.projections.scene import Scene
+from tiltfit.projections.strength import Strength
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Strength:
-    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c).
-
-    A share of another event has m = (E[event] − u·E[other])/c, c the places where the other might happen; but its
-    deviation is (E[event] − u·E[other])/E[other] = m/ρ and its support ρ·c, with ρ = E[other]/c, the *rate* of the
-    other event. Hence in units of m
-
-        (m/ρ)²/(2β) = m²/(2βρ²)        |m/ρ|/β = |m|/(βρ)
-
-    with β/(ρc) for β under ``support``: β is multiplied by ρ² (L1: ρ), and divided by ρ under ``support``. So that the
-    row stays linear, ρ is not that of q but an estimate that does not move (``rate``): ``rates``, by the number of the
-    constraint, 1 where there is none.
-    """
-
-    beta: float
-    scale: str
-    rates: Mapping[int, float] = field(default_factory=dict)
-
-    def of(self, softness: float | None, support: FloatArray, rate: float = 1.0, power: int = 2) -> FloatArray:
-        """β in units of m of rows with these supports, of a penalty that grows as its deviation to that power."""
-        value = (self.beta if softness is None else softness) * rate**power
-        return value / (rate * support) if self.scale == "support" else np.full(len(support), value)
-
-
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """The data that constraints are looked up on. ``labels``: class number or −1, one a position; ``weight``: one an
-    instance. ``whole``: whether some constraint looks at whole sequences."""
-
-    inputs: Inputs
-    classes: Sequence[object]
-    structure: Independent | Chains
-    labels: IntArray
-    weight: FloatArray
-    whole: bool = False
-
-    @property
-    def noun(self) -> str:
-        """What an instance is called."""
-        return "sequence" if isinstance(self.structure, Chains) else "row"
-
-    @cached_property
-    def instance(self) -> IntArray:
-        """The instance of every position."""
-        return np.asarray(self.structure.spread(np.arange(len(self.structure))), dtype=np.intp)
-
-    @cached_property
-    def position_weight(self) -> FloatArray:
-        return np.asarray(self.structure.spread(self.weight), dtype=np.float64)
-
-    @cached_property
-    def open_positions(self) -> BoolArray:
-        """Positions whose label is unknown."""
-        return np.asarray(self.labels < 0)
-
-    @cached_property
-    def open_edges(self) -> BoolArray:
-        """Positions that an edge leads to one of whose ends is unknown."""
-        unknown = self.open_positions.copy()
-        unknown[1:] |= self.open_positions[:-1]
-        unknown[self.structure.first] = False
-        return unknown
-
-    @cached_property
-    def unlabelled(self) -> BoolArray:
-        """Instances with an unknown position."""
-        return np.bincount(self.instance, weights=self.open_positions, minlength=len(self.structure)) > 0
-
-    def is_open(self, piece: Piece) -> BoolArray:
-        """Where the piece says something about unknown labels."""
-        return self.open_edges if piece.on_edges else self.open_positions
-
-    def statistic(self, constraint: Constraint) -> Statistic:
-        """What a constraint on whole sequences counts."""
-        return statistic_of(constraint.event, self.classes)
-
-    def title(self, constraint: Constraint) -> str:
-        """How messages refer to a constraint: its name, or its sentence about what there is here."""
-        return titled(constraint, self.inputs.unit)
-
-    def fires(self, condition: Condition | None) -> BoolArray:
-        if condition is None:
-            return np.ones(self.inputs.n, dtype=np.bool_)
-        return np.asarray(condition.fires(self.inputs), dtype=np.bool_)
-
-
-@dataclass(frozen=True, eq=False)
-class Feature:
-    """One expectation of a constraint. ``component``: the class of a distribution, else negative. ``among``: the pieces
-    of the event it is a share of, ``event`` those of the share, ``share`` the share that it is compared with.
-    ``statistic``: what it counts in whole sequences; its piece only says in which."""
-
-    pieces: list[Piece]
-    component: int = -1
-    among: list[Piece] | None = None
-    share: float = 0.0
-    event: list[Piece] | None = None
-    statistic: Statistic | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,98 +76,10 @@ class Rows:
         return is_local(self.constraint)
 
 
-def is_local(constraint: Constraint) -> bool:
-    """Whether the constraint is stated for each instance."""
-    return constraint.per in ("instance", "sequence")
-
-
 def is_apart(constraint: Constraint, scene: Scene) -> bool:
     """Whether prices are found instance by instance. A share of another event is left to the solver of shared rows, and
     so is everything where sequences cannot be inferred one by one at little cost."""
     return is_local(constraint) and constraint.of is None and not scene.whole
-
-
-def features(constraint: Constraint, scene: Scene) -> list[Feature]:
-    """The expectations of a constraint, at the places it looks at."""
-    classes, structure = scene.classes, scene.structure
-    if isinstance(constraint.relation, DistributedAs):
-        fires = scene.fires(constraint.given)
-        table = np.eye(len(classes))
-        return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
-    if constraint.of is not None and (constraint.event.whole or constraint.of.event.whole):
-        raise UnsupportedError(
-            f"The constraint {scene.title(constraint)!r} is a share (of=), but what counts whole sequences has no "
-            "shares: leave of= out."
-        )
-    if constraint.event.whole:
-        return [
-            Feature([_seen(_stand_in(constraint, scene), constraint, scene)], statistic=scene.statistic(constraint))
-        ]
-    fires = scene.fires(constraint.where)
-    event = [p.within(fires) for p in pieces(constraint.event, classes, structure)]
-    if constraint.of is None:
-        return [Feature([_seen(p, constraint, scene) for p in event])]
-    around = scene.fires(constraint.of.given)
-    among = [_seen(p.within(around), constraint, scene) for p in pieces(constraint.of.event, classes, structure)]
-    both = list(_both(event, among))
-    if both and not any(p.table.any() for p in both):
-        raise ConstraintError(
-            f"The constraint {scene.title(constraint)!r} is no share: what it speaks of never happens among what of= "
-            "names."
-        )
-    shares = sorted(set(constraint.relation.numbers))
-    return [Feature(list(_difference(both, among, u)), -1 - k, among, u, both) for k, u in enumerate(shares)]
-
-
-def _stand_in(constraint: Constraint, scene: Scene) -> Piece:
-    """One position of every sequence, which stands for the whole of it: the first whose label is unknown."""
-    if constraint.where is not None:
-        raise UnsupportedError(
-            f"The constraint {scene.title(constraint)!r} looks at whole sequences, so it takes no condition on tokens. "
-            "State it for groups of sequences with per=column(...)."
-        )
-    at = np.zeros(scene.inputs.n, dtype=np.bool_)
-    first = np.asarray(scene.structure.first)
-    at[first] = True
-    unknown = np.flatnonzero(scene.open_positions)
-    sequence, where = np.unique(scene.instance[unknown], return_index=True)
-    at[first[sequence]] = False
-    at[unknown[where]] = True
-    return Piece(at, np.zeros(len(scene.classes)))
-
-
-def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
-    """The part of the data that the constraint speaks of: unknown labels, or all."""
-    if is_local(constraint):
-        piece = piece.within(scene.structure.spread(scene.unlabelled & (scene.weight > 0)))
-    if constraint.on == "all":
-        return piece
-    if constraint.event.counts and constraint.of is None:
-        # A number in a sequence is that in the whole of it, known labels included.
-        return piece.within(scene.structure.spread(scene.unlabelled))
-    return piece.within(scene.is_open(piece))
-
-
-def _both(event: list[Piece], among: list[Piece]) -> Iterator[Piece]:
-    """Where both happen at one position, so that one is a share of the other. An edge is at the position it leads to,
-    hence of a label and a pair the label is that of the second."""
-    for a, b in itertools.product(event, among):
-        at = a.at & b.at
-        if at.any():
-            yield Piece(at, a.table * b.table)
-
-
-def _difference(event: list[Piece], among: list[Piece], u: float) -> Iterator[Piece]:
-    """event − u·among, as pieces on different places: the share of event in among is u where its expectation is 0."""
-    for on_edges in (False, True):
-        a = next((p for p in event if p.on_edges == on_edges), None)
-        b = next((p for p in among if p.on_edges == on_edges), None)
-        if a is not None and b is not None:
-            yield Piece(a.at & b.at, a.table - u * b.table)
-        if a is not None:
-            yield a if b is None else a.within(~b.at)
-        if b is not None:
-            yield Piece(b.at if a is None else b.at & ~a.at, -u * b.table)
 
 
 def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: Scene, strength: Strength) -> Rows:
@@ -311,33 +121,6 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
         ),
         is_apart=apart,
     )
-
-
-_PRIOR_PLACES, _PRIOR_RATE = 10.0, 0.1
-"""What ρ is taken for where no label is known: nothing more is claimed than that events in outputs are rarer than the
-places where they might happen. It counts as much as ten known places, and so fades as labels come."""
-
-
-def with_rates(strength: Strength, constraints: Iterable[Constraint], scene: Scene) -> Strength:
-    """The same, with the rates of all events that shares are of; those that it has stay."""
-    found = {k: rate(c, scene) for k, c in enumerate(constraints) if c.of is not None}
-    return replace(strength, rates={**found, **strength.rates})
-
-
-def rate(constraint: Constraint, scene: Scene) -> float:
-    """ρ = (1 + Σ w·[other happens]) / (10 + Σ w) over the places of the other event whose labels are known.
-
-    The constraint is a share of another event.
-    """
-    assert constraint.of is not None
-    happened, places = _PRIOR_PLACES * _PRIOR_RATE, _PRIOR_PLACES
-    around = scene.fires(constraint.of.given)
-    for piece in pieces(constraint.of.event, scene.classes, scene.structure):
-        at = np.flatnonzero(piece.at & around & ~scene.is_open(piece))
-        cells = (scene.labels[at - 1], scene.labels[at]) if piece.on_edges else scene.labels[at]
-        happened += float(scene.position_weight[at] @ piece.table[cells])
-        places += float(scene.position_weight[at].sum())
-    return happened / places
 
 
 def _weights(places: list[Piece], group: IntArray, n_groups: int, scene: Scene) -> FloatArray:

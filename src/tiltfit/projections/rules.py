@@ -20,10 +20,12 @@ from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import DistributedAs
+from tiltfit.projections.expected import Feature
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.kinds import refine
 from tiltfit.projections.occurrences import Piece
-from tiltfit.projections.rows import Feature, Rows, Scene
+from tiltfit.projections.rows import Rows
+from tiltfit.projections.scene import Scene
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

@@ -22,7 +22,8 @@ from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.kinds import distinct
-from tiltfit.projections.rows import Rows, Scene
+from tiltfit.projections.rows import Rows
+from tiltfit.projections.scene import Scene
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

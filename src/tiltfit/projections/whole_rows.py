@@ -8,8 +8,9 @@ from scipy import sparse
 
 from tiltfit.features.constraints import Parts
 from tiltfit.inference.statistic import Statistic
-from tiltfit.projections.rows import Rows, Scene
+from tiltfit.projections.rows import Rows
 from tiltfit.projections.rules import Ban
+from tiltfit.projections.scene import Scene
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

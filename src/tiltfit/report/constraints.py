@@ -13,9 +13,9 @@ import numpy.typing as npt
 from tiltfit.errors import UnmetConstraintWarning
 from tiltfit.inference.potentials import Marginals
 from tiltfit.language.relations import DistributedAs
+from tiltfit.projections.expected import is_local
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
-from tiltfit.projections.rows import is_local
 from tiltfit.report.sampling import allowance, in_words, warn_sampling, worth
 
 if TYPE_CHECKING:
