@@ -116,8 +116,10 @@ class WholeChains:
         statistic is not segmental.
         """
         from tiltfit.inference.kernels.chain import edge_tables
+        from tiltfit.inference.kernels.memory import new_gains
         from tiltfit.inference.kernels.whole import infer_whole
         from tiltfit.inference.kernels.whole_back import new_room
+        from tiltfit.inference.kernels.whole_few import infer_all, new_few, new_plan
 
         node, edge = self.chains.checked(potentials)
         prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
@@ -128,10 +130,20 @@ class WholeChains:
         if form is not None and memory is not None:
             work = np.concatenate([[0.0], np.cumsum(costs / costs.max())])
             cuts = np.unique(np.searchsorted(work, np.linspace(0.0, work[-1], _CHUNKS + 1)))
+            plan = new_plan(form, memory)
             tables, sums = edge_tables(edge), np.zeros((len(cuts) - 1, *edge.shape))
 
             def run(a: int, b: int) -> None:
-                room = new_room(form, memory, int(self.chains.lengths[cuts[a] : cuts[b]].max()), max_rows)
+                longest, gains = int(self.chains.lengths[cuts[a] : cuts[b]].max()), new_gains(form)
+                few = new_few(plan, tables, longest, max_rows)
+                for c in range(a, b) if len(plan.code) else ():
+                    infer_all(
+                        node, self.chains.offsets, self.chains.kind, tables, form, memory, prices, weights, gains, few,
+                        log_z, marginals, sums[c], means, cuts[c], cuts[c + 1],
+                    )  # fmt: skip
+                if not np.any(np.isnan(log_z[cuts[a] : cuts[b]])):
+                    return
+                room = new_room(form, memory, longest, max_rows)
                 for c in range(a, b):
                     infer_whole(
                         node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, weights, tol,

@@ -187,7 +187,12 @@ def forward(
 @kernel
 def exact(scratch: Scratch, spread: float) -> bool:
     """Whether the forward pass has lost nothing, by the rule above; ``spread`` is D."""
-    least = min(scratch.least[0], scratch.least[1], scratch.least[2], scratch.least[3])
+    return exact_enough(min(scratch.least[0], scratch.least[1], scratch.least[2], scratch.least[3]), spread)
+
+
+@kernel
+def exact_enough(least: float, spread: float) -> bool:
+    """The rule above: ``least`` is the least a above zero, ``spread`` D."""
     return spread < _WIDEST_SPREAD and least >= _LEAST * np.exp(spread)
 
 

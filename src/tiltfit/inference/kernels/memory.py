@@ -159,16 +159,40 @@ def new_rows(memory: Memory, size: int) -> Rows:
 
 
 @kernel
-def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp: int) -> int:  # noqa: PLR0912 (one loop)
+def gone_on(memory: Memory, old: int) -> int:
+    """What is remembered after one more label of the same segment."""
+    return old + (1 if (old & memory.longest[1]) < memory.longest[0] - 1 else 0)
+
+
+@kernel
+def started(memory: Memory, up: FloatArray, order: FloatArray, old: int, f: int) -> tuple[int, float]:
+    """What is remembered after the start of a segment of field f, and what that adds (−inf: it is forbidden)."""
+    new, value = old - (old & memory.longest[1]) + (0 if memory.tracked[f] else memory.longest[0] - 1), 0.0
+    for c in range(memory.counters.shape[1]):
+        j = memory.counters[f, c]
+        if j < len(memory.cap):
+            n = (old >> memory.shift[j]) & memory.mask[j]
+            value += up[j, n]
+            new += (1 << memory.shift[j]) if n < memory.cap[j] else 0
+    for o in range(len(memory.order_first)):
+        state = (old >> memory.order_shift[o]) & 3
+        if memory.order_first[o] == f and state == OPEN:
+            new += BEGUN << memory.order_shift[o]
+        elif memory.order_then[o] == f and state != DECIDED:
+            value += order[o] if state == BEGUN else 0.0
+            new += (DECIDED - state) << memory.order_shift[o]
+    return new, value
+
+
+@kernel
+def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp: int) -> int:
     """The successors of rows first … last − 1, from row ``last`` on; returns where they end, −1 if there is no room.
 
     ``stamp``: a number that was not used before, above 0. O(rows·(F + counters and orders of all fields)).
     """
     code, rest, following, gain = rows.code, rows.rest, rows.next, rows.gain
     n_fields, free, up, order = gain.shape[1], last, gains.up, gains.order
-    counters, cap, shift, mask, order_shift = memory.counters, memory.cap, memory.shift, memory.mask, memory.order_shift
-    order_first, order_then = memory.order_first, memory.order_then
-    run_mask, longest = memory.longest[1], memory.longest[0]
+    shift, mask, order_shift = memory.shift, memory.mask, memory.order_shift
     bits = 1
     while bits < 2 * (last - first) * (n_fields + 1) and bits < rows.slots.shape[1]:
         bits *= 2
@@ -176,24 +200,9 @@ def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp:
         old = code[row]
         for f in range(n_fields + 1):
             if f == n_fields:
-                new = old + (1 if (old & run_mask) < longest - 1 else 0)
-                value = 0.0
+                new, value = gone_on(memory, old), 0.0
             else:
-                new = old - (old & run_mask) + (0 if memory.tracked[f] else longest - 1)
-                value = 0.0
-                for c in range(counters.shape[1]):
-                    j = counters[f, c]
-                    if j < len(cap):
-                        n = (old >> shift[j]) & mask[j]
-                        value += up[j, n]
-                        new += (1 << shift[j]) if n < cap[j] else 0
-                for o in range(len(order_first)):
-                    state = (old >> order_shift[o]) & 3
-                    if order_first[o] == f and state == OPEN:
-                        new += BEGUN << order_shift[o]
-                    elif order_then[o] == f and state != DECIDED:
-                        value += order[o] if state == BEGUN else 0.0
-                        new += (DECIDED - state) << order_shift[o]
+                new, value = started(memory, up, order, old, f)
             following[row, f] = -1
             if value == -np.inf:
                 continue
@@ -203,7 +212,7 @@ def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp:
                     return -1
                 rows.slots[0, place], rows.slots[1, place] = free, stamp
                 code[free] = new
-                rest[free] = _rest(gains.rest, order, new, shift, mask, order_shift)
+                rest[free] = rest_of(gains.rest, order, new, shift, mask, order_shift)
                 free += 1
             following[row, f] = rows.slots[0, place]
             if f < n_fields:
@@ -222,7 +231,7 @@ def _find(slots: IndexArray, code: IndexArray, new: int, stamp: int, mask: int) 
 
 
 @kernel
-def _rest(
+def rest_of(
     rest: FloatArray, order: FloatArray, code: int, shift: IndexArray, mask: IndexArray, order_shift: IndexArray
 ) -> float:
     total = 0.0
@@ -237,7 +246,7 @@ def _rest(
 def begin(memory: Memory, gains: Gains, rows: Rows) -> None:
     """Row 0: what is remembered before the first label."""
     rows.code[0] = 0
-    rows.rest[0] = _rest(gains.rest, gains.order, 0, memory.shift, memory.mask, memory.order_shift)
+    rows.rest[0] = rest_of(gains.rest, gains.order, 0, memory.shift, memory.mask, memory.order_shift)
 
 
 @kernel

@@ -212,6 +212,29 @@ def backward_tile(
     return types.void(count, back, t, table, k, n_labels, local, ahead, column, scale), _backward_code
 
 
+def _product_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _Code(context, builder, signature, arguments)
+    count, i, k, n_labels, o, column = code.integers(0, 2, 4, 5, 7, 8)
+    rows, table, out = code.arrays(1, 3, 6)
+
+    def body(width: int) -> None:
+        row, corner = code.element(rows, i, _INT64(0)), code.element(table, k, _INT64(0), column)
+        for n, value in enumerate(code.product(row, corner, builder.extract_value(table.shape, 2), n_labels, width)):
+            code.store(value, code.element(out, o, column), n)
+
+    code.by_width(count, body)
+    return context.get_dummy_value()
+
+
+@inline
+def product_tile(
+    _: Any, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, out: Any, o: Any, column: Any
+) -> Any:
+    """out[o, C] ← rows[i]·table[k, :, C],  C = column … column + 4·count − 1. O(L·count)."""
+    _contiguous(rows, table, out)
+    return types.void(count, rows, i, table, k, n_labels, out, o, column), _product_code
+
+
 def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _Code(context, builder, signature, arguments)
     (count, start, stop, k, n_labels, column), weight = code.integers(0, 4, 5, 7, 8, 9), code.spread(arguments[10])

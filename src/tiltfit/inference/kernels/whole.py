@@ -169,12 +169,14 @@ def infer_whole(
     first: int,
     last: int,
 ) -> None:
-    """log Z, marginals and E[g] of sequences first … last − 1. O(memories·L²).
+    """log Z, marginals and E[g] of those sequences first … last − 1 whose log Z is NaN so far. O(memories·L²).
 
     log Z is NaN where there were more memories than room, and −inf where no mass was left. There all else is 0.
     """
     stamp = room.stamp
     for s in range(first, last):
+        if not np.isnan(log_z[s]):
+            continue
         start, n = offsets[s], offsets[s + 1] - offsets[s]
         set_gains(form, whole, 0 if len(whole) == 1 else s, room.gains)
         log_z[s] = markov_chain(node, kind, start, n, table, form, room.gains.theta, room)
