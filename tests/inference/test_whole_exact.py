@@ -5,7 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from tests.inference.whole_cases import PLAIN, every_statistic, make_chains, make_potentials, parts, tiny, tiny_problem
+from tests.inference.whole_cases import (
+    BIO,
+    PLAIN,
+    every_statistic,
+    make_chains,
+    make_potentials,
+    parts,
+    tiny,
+    tiny_problem,
+)
 from tests.oracles.whole import enumerate_whole
 
 from tiltfit.errors import DataError, UnsupportedError
@@ -210,3 +219,67 @@ def test_labels_and_fields_must_match():
     chains, potentials, _ = thirteen()
     with pytest.raises(DataError, match="statistics are of 3 labels, the potentials of 13"):
         WholeChains(chains, tuple(every_statistic(PLAIN)[:2])).exact(potentials, np.zeros(2))
+
+
+def both_ways(monkeypatch, chains, statistics, potentials, prices, weight):
+    """All memories laid out in advance, and only those that are met: ``MOST`` decides."""
+    from tiltfit.inference.kernels import plan
+
+    whole = WholeChains(chains, statistics)
+    for most in (128, 1):
+        monkeypatch.setattr(plan, "MOST", most)
+        assert (len(plan.new_plan(whole.form, whole._memory).code) > 0) == (most > 1)
+        yield whole.exact(potentials, prices, weight=weight, tol=1e-14)
+
+
+@pytest.mark.parametrize("fields", [PLAIN, BIO])
+@pytest.mark.parametrize("number", range(15))
+@pytest.mark.parametrize("price", [-1.5, 2.0, -np.inf])
+def test_few_and_many_memories_take_two_ways_to_the_same_answer(monkeypatch, fields, number, price):
+    rng = np.random.default_rng(number)
+    chains = make_chains([17, 1, 2, 30], rng, 3)
+    potentials = make_potentials(chains, fields.n_labels, rng, 2.0, forbid=0.05)
+    statistics = (every_statistic(fields)[number], known.short(fields, below=3))
+    weight, prices = np.array([1.0, 0.0, 3.0, 0.5]), np.array([price, 0.7])
+    few, many = both_ways(monkeypatch, chains, statistics, potentials, prices, weight)
+    for name in ("log_z", "node", "edge", "whole"):
+        np.testing.assert_allclose(getattr(few, name), getattr(many, name), rtol=1e-11, atol=1e-11)
+
+
+def test_as_many_memories_as_fit_and_one_field_more():
+    chains, potentials, fields = thirteen(length=12)
+    from tiltfit.inference.kernels.plan import MOST, new_plan
+
+    for n_fields, memories in ((6, MOST), (7, 0)):
+        whole = WholeChains(chains, (known.repeats(fields, [str(i) for i in range(n_fields)]),))
+        assert len(new_plan(whole.form, whole._memory).code) == memories
+        at_zero = whole.exact(potentials, np.zeros(1), tol=1e-13)
+        np.testing.assert_allclose(at_zero.node, chains.infer(potentials).node, atol=1e-11)
+
+
+@pytest.mark.parametrize("scale", [1.0, 100.0, 400.0])
+def test_scores_and_prices_too_great_for_probabilities_are_rescued(monkeypatch, scale):
+    from tiltfit.inference.kernels import whole_few
+
+    rng = np.random.default_rng(1)
+    chains = make_chains([40, 5], rng, 2)
+    potentials = make_potentials(chains, 3, rng, scale)
+    statistics, prices = (known.repeats(PLAIN, ["a"]), known.missing(PLAIN, ["b"])), scale * np.array([-1.0, -2.0])
+    taken, infer_all = [], whole_few.infer_all
+
+    def watched(*arguments):
+        infer_all(*arguments)
+        taken.append(not np.isnan(arguments[10][0]))
+
+    monkeypatch.setattr(whole_few, "infer_all", watched)
+    few, many = both_ways(monkeypatch, chains, statistics, potentials, prices, np.ones(2))
+    assert taken[0] == (scale == 1.0)
+    for name in ("log_z", "node", "edge", "whole"):
+        np.testing.assert_allclose(getattr(few, name), getattr(many, name), rtol=1e-10, atol=1e-10)
+
+
+def test_more_rows_than_allowed_are_not_laid_out():
+    chains, potentials, fields = thirteen(n_sequences=2)
+    whole = WholeChains(chains, (known.repeats(fields, ["1", "2"]),))
+    assert whole.exact(potentials, np.zeros(1), max_rows=79).refused.tolist() == [0, 1]
+    assert len(whole.exact(potentials, np.zeros(1), max_rows=80).refused) == 0

@@ -18,7 +18,7 @@ from tiltfit.inference.whole_results import SamplerState, WholeMarginals
 
 How = Literal["auto", "exact", "sampled"]
 
-_STEP = 10.0  # operations of ``WholeChains.cost`` in the time of a step of the sampler, by position and label
+_STEP = 40.0  # operations of ``WholeChains.cost`` in the time of a step of the sampler, by position and label
 
 
 def affordable(chains: WholeChains, n_steps: int) -> npt.NDArray[np.bool_]:

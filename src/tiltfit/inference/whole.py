@@ -86,18 +86,20 @@ class WholeChains:
     def cost(self) -> FloatArray:
         """About how many operations ``exact`` takes a sequence if it can drop nothing; inf where it cannot be used.
 
-        Σ_t (what can be remembered after t labels, of which there are no more than L^t lists)·L²·4. What is unlikely is
-        dropped, so it is often far less.
+        Σ_t (what can be remembered after t labels, of which there are no more than L^t lists)·L²·4, and four times that
+        if it is too much to be laid out in advance. Then what is unlikely is dropped, so it is often far less.
         """
         from tiltfit.inference.kernels.form import memories
+        from tiltfit.inference.kernels.plan import MOST
 
         if self.form is None or self._memory is None:
             return np.full(len(self.chains), np.inf)
         lengths, n_labels = self.chains.lengths, len(self.form.field) - 1
         with np.errstate(over="ignore"):
             lists = float(n_labels) ** np.arange(1, int(lengths.max()) + 1)
-        rows = np.minimum(memories(self.form, int(lengths.max())), lists)
-        return np.asarray(4.0 * n_labels**2 * np.cumsum(rows)[lengths - 1])
+        remembered = memories(self.form, int(lengths.max()))
+        rows, each = np.minimum(remembered, lists), 4.0 if remembered[-1] <= MOST else 16.0
+        return np.asarray(each * n_labels**2 * np.cumsum(rows)[lengths - 1])
 
     def exact(
         self,
@@ -111,15 +113,17 @@ class WholeChains:
     ) -> WholeMarginals:
         """By dynamic programming: every probability is off by at most ``tol``, a mean by tol times its range.
 
+        Where little must be remembered (up to 64 different things: six fields that may not repeat), nothing is dropped.
         Refused are sequences for which more than ``max_rows`` rows were needed in spite of dropping what is unlikely
         (a row: what is remembered at one position; 400,000 of 13 labels are 120 MB a worker), and all of them if some
         statistic is not segmental.
         """
         from tiltfit.inference.kernels.chain import edge_tables
         from tiltfit.inference.kernels.memory import new_gains
+        from tiltfit.inference.kernels.plan import new_few, new_plan
         from tiltfit.inference.kernels.whole import infer_whole
         from tiltfit.inference.kernels.whole_back import new_room
-        from tiltfit.inference.kernels.whole_few import infer_all, new_few, new_plan
+        from tiltfit.inference.kernels.whole_few import infer_all
 
         node, edge = self.chains.checked(potentials)
         prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
