@@ -43,7 +43,7 @@ TAGGER = "Training: taggers"
 _SHARED = {"jobs": "n_jobs", "seed": "random_state"} | {
     name: name for name in ("alpha", "beta", "gamma", "scale", "solver", "init", "max_iter", "tol")
 }
-_OWN: dict[Task, tuple[str, ...]] = {"classify": ("vectorizer",), "tag": ("weights", "valid_only", "boundaries")}
+_OWN: dict[Task, tuple[str, ...]] = {"classify": ("vectorizer",), "tag": ("weights", "inference", "valid_only", "boundaries")}
 
 
 def _training(text: str, panel: str = TRAINING, metavar: str | None = None) -> Any:
@@ -92,7 +92,7 @@ def train(
     scale: Annotated[
         str | None, _training("unit or support: whether the pull of a constraint grows with the data.")
     ] = None,
-    solver: Annotated[str | None, _training("auto, alternating or joint.")] = None,
+    solver: Annotated[str | None, _training("auto, alternating, joint or sgd.")] = None,
     init: Annotated[str | None, _training("Where to start: zeros, supervised, constraints or random.")] = None,
     max_iter: Annotated[int | None, _training("At most this many rounds.")] = None,
     tol: Annotated[float | None, _training("Stop when the gradient is this small.")] = None,
@@ -108,6 +108,9 @@ def train(
     min_count: Annotated[int | None, _training("Drop attributes that occur less often.", TAGGER)] = None,
     weights: Annotated[
         str | None, _training("all, or observed: only for the pairs of attribute and label that labels show.", TAGGER)
+    ] = None,
+    inference: Annotated[
+        str | None, _training("auto, exact or sampled: how statistics of whole sequences are inferred.", TAGGER)
     ] = None,
     valid_only: Annotated[
         bool, _flag("--valid-only", "With BIO or IOBES labels: predict well-formed sequences only.")
