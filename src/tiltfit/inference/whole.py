@@ -139,7 +139,7 @@ class WholeChains:
 
             def run(a: int, b: int) -> None:
                 longest, gains = int(self.chains.lengths[cuts[a] : cuts[b]].max()), new_gains(form)
-                few = new_few(plan, tables, longest, max_rows)
+                few = new_few(plan, memory, tables, longest, max_rows)
                 for c in range(a, b) if len(plan.code) else ():
                     infer_all(
                         node, self.chains.offsets, self.chains.kind, tables, form, memory, prices, weights, gains, few,

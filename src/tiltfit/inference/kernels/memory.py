@@ -159,40 +159,16 @@ def new_rows(memory: Memory, size: int) -> Rows:
 
 
 @kernel
-def gone_on(memory: Memory, old: int) -> int:
-    """What is remembered after one more label of the same segment."""
-    return old + (1 if (old & memory.longest[1]) < memory.longest[0] - 1 else 0)
-
-
-@kernel
-def started(memory: Memory, up: FloatArray, order: FloatArray, old: int, f: int) -> tuple[int, float]:
-    """What is remembered after the start of a segment of field f, and what that adds (−inf: it is forbidden)."""
-    new, value = old - (old & memory.longest[1]) + (0 if memory.tracked[f] else memory.longest[0] - 1), 0.0
-    for c in range(memory.counters.shape[1]):
-        j = memory.counters[f, c]
-        if j < len(memory.cap):
-            n = (old >> memory.shift[j]) & memory.mask[j]
-            value += up[j, n]
-            new += (1 << memory.shift[j]) if n < memory.cap[j] else 0
-    for o in range(len(memory.order_first)):
-        state = (old >> memory.order_shift[o]) & 3
-        if memory.order_first[o] == f and state == OPEN:
-            new += BEGUN << memory.order_shift[o]
-        elif memory.order_then[o] == f and state != DECIDED:
-            value += order[o] if state == BEGUN else 0.0
-            new += (DECIDED - state) << memory.order_shift[o]
-    return new, value
-
-
-@kernel
-def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp: int) -> int:
+def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp: int) -> int:  # noqa: PLR0912 (one loop)
     """The successors of rows first … last − 1, from row ``last`` on; returns where they end, −1 if there is no room.
 
     ``stamp``: a number that was not used before, above 0. O(rows·(F + counters and orders of all fields)).
     """
     code, rest, following, gain = rows.code, rows.rest, rows.next, rows.gain
     n_fields, free, up, order = gain.shape[1], last, gains.up, gains.order
-    shift, mask, order_shift = memory.shift, memory.mask, memory.order_shift
+    counters, cap, shift, mask, order_shift = memory.counters, memory.cap, memory.shift, memory.mask, memory.order_shift
+    order_first, order_then = memory.order_first, memory.order_then
+    run_mask, longest = memory.longest[1], memory.longest[0]
     bits = 1
     while bits < 2 * (last - first) * (n_fields + 1) and bits < rows.slots.shape[1]:
         bits *= 2
@@ -200,9 +176,24 @@ def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp:
         old = code[row]
         for f in range(n_fields + 1):
             if f == n_fields:
-                new, value = gone_on(memory, old), 0.0
+                new = old + (1 if (old & run_mask) < longest - 1 else 0)
+                value = 0.0
             else:
-                new, value = started(memory, up, order, old, f)
+                new = old - (old & run_mask) + (0 if memory.tracked[f] else longest - 1)
+                value = 0.0
+                for c in range(counters.shape[1]):
+                    j = counters[f, c]
+                    if j < len(cap):
+                        n = (old >> shift[j]) & mask[j]
+                        value += up[j, n]
+                        new += (1 << shift[j]) if n < cap[j] else 0
+                for o in range(len(order_first)):
+                    state = (old >> order_shift[o]) & 3
+                    if order_first[o] == f and state == OPEN:
+                        new += BEGUN << order_shift[o]
+                    elif order_then[o] == f and state != DECIDED:
+                        value += order[o] if state == BEGUN else 0.0
+                        new += (DECIDED - state) << order_shift[o]
             following[row, f] = -1
             if value == -np.inf:
                 continue

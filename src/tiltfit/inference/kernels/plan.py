@@ -10,7 +10,7 @@ import numpy.typing as npt
 from tiltfit.inference.kernels.chain import Tables, aligned, padded
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.form import Form
-from tiltfit.inference.kernels.memory import BEGUN, Gains, Memory, gone_on, new_gains, rest_of, started
+from tiltfit.inference.kernels.memory import BEGUN, Gains, Memory, Rows, link, new_gains, new_rows, rest_of
 from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,6 +36,8 @@ class Few(NamedTuple):
     """Edges in two parts, and room for one sequence at a time of up to n positions: one a thread."""
 
     plan: Plan
+    rows: Rows  # [2·M]
+    stamp: IndexArray  # [1]: as ``link`` takes it
     start: FloatArray  # [K, P, P]: Φ where a segment starts
     start_t: FloatArray
     on: FloatArray  # [K, c]: Φ by pair that goes on,
@@ -63,10 +65,8 @@ class Few(NamedTuple):
 
 
 def new_plan(form: Form, memory: Memory) -> Plan:
-    n_labels, n_fields = len(form.field) - 1, len(form.counters)
-    code, following = np.zeros(MOST, dtype=np.int64), np.zeros((MOST, n_fields + 1), dtype=np.int64)
-    n = _explore(memory, new_gains(form), code, following)
-    code, following, field, width = code[:n], following[:n], form.field[:-1].astype(np.intp), padded(n_labels)
+    n_labels, (code, following) = len(form.field) - 1, _reached(form, memory)
+    n, field, width = len(code), form.field[:-1].astype(np.intp), padded(n_labels)
     after, (starts, ends) = np.zeros((n, width), np.int64), np.zeros((2, len(form.base), n, width))
     after[:, :n_labels] = following[:, field]
     for j, (shift, mask) in enumerate(zip(memory.shift, memory.mask, strict=True)):
@@ -86,7 +86,7 @@ def new_plan(form: Form, memory: Memory) -> Plan:
     )  # fmt: skip
 
 
-def new_few(plan: Plan, tables: Tables, longest: int, n_rows: int) -> Few:
+def new_few(plan: Plan, memory: Memory, tables: Tables, longest: int, n_rows: int) -> Few:
     """Room for sequences of up to ``longest`` positions that take no more than n_rows rows."""
     n, (n_kinds, width, _), (i, j), alone = len(plan.code), tables.factor.shape, plan.pairs.T, plan.alone
     start, start_t, longest = tables.factor.copy(), aligned(tables.factor.shape), min(longest, n_rows // max(1, n))
@@ -100,26 +100,24 @@ def new_few(plan: Plan, tables: Tables, longest: int, n_rows: int) -> Few:
         (longest, width), (longest,), small, (n * width,), same.shape, tables.factor.shape,
     ]  # fmt: skip
     order = np.arange(longest * n, dtype=np.int32)
-    return Few(plan, start, start_t, tables.factor[:, i, j], same, order, *(aligned(shape) for shape in shapes))
+    links = new_rows(memory, 2 * n), np.zeros(1, dtype=np.int64)
+    return Few(plan, *links, start, start_t, tables.factor[:, i, j], same, order, *(aligned(shape) for shape in shapes))
 
 
-@kernel
-def _explore(memory: Memory, gains: Gains, code: IndexArray, following: IndexArray) -> int:
-    """All memories, and what follows each: the start of a segment of field f, then going on. 0: there is no room."""
-    n, done = 1, 0
-    while done < n:
-        for f in range(following.shape[1]):
-            new = gone_on(memory, code[done])
-            if f < following.shape[1] - 1:
-                new = started(memory, gains.up, gains.order, code[done], f)[0]
-            place = 0
-            while place < n and code[place] != new:
-                place += 1
-            if place == len(code):
-                return 0
-            code[place], following[done, f], n = new, place, max(n, place + 1)
-        done += 1
-    return n
+def _reached(form: Form, memory: Memory) -> tuple[IndexArray, IndexArray]:
+    """All memories, and by number what follows each: the start of a segment of field f, then going on; or none."""
+    gains, rows, codes, first, stamp = new_gains(form), new_rows(memory, MOST * (len(form.counters) + 2)), [0], 0, 1
+    while first < len(codes) <= MOST:
+        n = len(codes) - first
+        rows.code[:n], rows.rest[:n] = codes[first:], 0.0
+        last, first, stamp = link(memory, gains, rows, 0, n, stamp), len(codes), stamp + 1
+        codes += sorted(set(rows.code[n:last].tolist()) - set(codes))
+    n = len(codes) if len(codes) <= MOST else 0
+    rows.code[:n] = codes[:n]
+    link(memory, gains, rows, 0, n, stamp)
+    number = {code: m for m, code in enumerate(codes)}
+    following = [[number[code] for code in row] for row in rows.code[rows.next[:n]].tolist()]
+    return rows.code[:n].copy(), np.array(following, dtype=np.int64).reshape(n, rows.next.shape[1])
 
 
 @kernel
@@ -130,15 +128,18 @@ def set_factors(few: Few, form: Form, memory: Memory, gains: Gains) -> tuple[flo
     lowest, lowest_end, lowest_final = -gamma, 0.0, 0.0
     for m in range(len(code)):
         rest[m] = rest_of(gains.rest, gains.order, code[m], memory.shift, memory.mask, memory.order_shift)
+        few.rows.code[m], few.rows.rest[m] = code[m], rest[m]
         final[m] = -rest[m]
         for j in range(len(memory.shift)):
             final[m] += gains.final[j, (code[m] >> memory.shift[j]) & memory.mask[j]]
         lowest_final = min(lowest_final, final[m] if final[m] > -np.inf else 0.0)
         final[m] = np.exp(final[m])
+    few.stamp[0] += 1
+    link(memory, gains, few.rows, 0, len(code), few.stamp[0])
     for m in range(len(code)):
         for y in range(len(field) - 1):
-            value = started(memory, gains.up, gains.order, code[m], field[y])[1]
-            value += rest[few.plan.after[m, y]] - rest[m] + gains.theta[field[y]] - gamma
+            value = few.rows.gain[m, field[y]] if few.rows.next[m, field[y]] >= 0 else -np.inf
+            value += gains.theta[field[y]] - gamma
             g[m, y], e[m, y] = min(0.0, value), gains.end[field[y], code[m] & memory.longest[1]]
             lowest = min(lowest, value if value > -np.inf else 0.0)
             lowest_end = min(lowest_end, e[m, y] if e[m, y] > -np.inf else 0.0)
