@@ -43,7 +43,10 @@ TAGGER = "Training: taggers"
 _SHARED = {"jobs": "n_jobs", "seed": "random_state"} | {
     name: name for name in ("alpha", "beta", "gamma", "scale", "solver", "init", "max_iter", "tol")
 }
-_OWN: dict[Task, tuple[str, ...]] = {"classify": ("vectorizer",), "tag": ("weights", "inference", "valid_only", "boundaries")}
+_OWN: dict[Task, tuple[str, ...]] = {
+    "classify": ("vectorizer",),
+    "tag": ("weights", "inference", "valid_only", "boundaries"),
+}
 
 
 def _training(text: str, panel: str = TRAINING, metavar: str | None = None) -> Any:
