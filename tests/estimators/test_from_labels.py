@@ -87,7 +87,7 @@ def test_structure_of_sequences():
     found = tokens(templates=["changes", "starts", "segments", "repeats", "appears"])
     change = stated(found, expect.change(given=~punctuation.before))
     assert change.rationale == "0 of 15 labelled transitions"
-    assert change.relation.interval[1] == wilson(0, 15, 0.8)[1]
+    assert wilson(0, 15, 0.8)[1] < change.relation.interval[1] < wilson(0, 8, 0.8)[1]  # four sequences
     after = stated(found, expect.change(given=punctuation.before))
     assert after.rationale == "8 of 9 labelled transitions"
     assert stated(found, expect.start("author")) == expect.start("author").at_least(

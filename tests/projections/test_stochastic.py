@@ -17,7 +17,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.statistics import REGISTRY, register_statistic
 from tiltfit.projections.information import Start
-from tiltfit.projections.stochastic import _FIRST, TOL, _stands_out, project, stochastic_projection
+from tiltfit.projections.stochastic import TOL, _stands_out, project, stochastic_projection
 from tiltfit.report.sampling import allowance
 
 CLASSES = ["x", "y", "z"]
@@ -188,7 +188,7 @@ def test_it_goes_on_where_it_ended():
     # Without any ascent, the chains take their steps and no others: no burn-in.
     still = stochastic_projection(grounded.tilt, base, start=cold.start, max_stages=0, final=5)
     np.testing.assert_array_equal(still.prices, cold.prices)
-    assert still.sampling.chains.round == chains.round + 5 + _FIRST
+    assert still.sampling.chains.round == chains.round + 5
     exact = world.ground(CONSTRAINTS, inference="exact")
     best = world.project(exact)
     warm = stochastic_projection(grounded.tilt, base, start=Start(best.duals, chains))

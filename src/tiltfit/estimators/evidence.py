@@ -24,6 +24,8 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 Interval = tuple[float, float]
 
+_ALIKE = 0.2  # how much tokens of one sequence are alike (the correlation of their labels), where that cannot be seen
+
 
 @dataclass(frozen=True)
 class Share:
@@ -99,6 +101,8 @@ def shares(outcome: IntArray, cluster: IntArray, n_outcomes: int, noun: str) -> 
         between = len(which) / (len(which) - 1) * np.sum(off**2, axis=0) / n**2
         without = share * (1 - share) / n
         effect = np.maximum(1.0, np.divide(between, without, out=np.ones(n_outcomes), where=without > 0))
-        effect[without == 0] = effect.max()  # what was never seen may come in runs like the others
+        # What was never seen may come in runs like the others; where all agree, runs are taken to be as usual.
+        alike = 1 + _ALIKE * (n / len(which) - 1)
+        effect[without == 0] = effect.max() if np.any(without > 0) else alike
         effective = n / effect
     return [Share(int(k), n, noun, float(e)) for k, e in zip(hits, effective, strict=True)]

@@ -70,13 +70,15 @@ def solve(
     with one_blas_thread():
         for k, kind in enumerate(kinds):
             start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            run = SOLVERS[options.solver]
-            if problem.is_sampled and options.solver != "sgd":
+            run, more = SOLVERS[options.solver], {}
+            if options.solver == "sgd":
+                more = {"seed": int(rng.integers(2**63))}
+            elif problem.is_sampled:
                 run = alternate_sampled
             fits.append(
                 run(
                     problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback,
-                    development=development,
+                    development=development, **more,
                 )
             )  # fmt: skip
             if fits[-1].message.startswith(STOPPED):
@@ -184,9 +186,11 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
     # Hard constraints that contradict each other leave nothing to converge to; they are named below.
     told = estimator.constraint_report_
     if not estimator.converged_ and not message.startswith(STOPPED) and not told.violated:
+        advice = f"Raise max_iter= (now {estimator.max_iter}) or tol=."
+        if "did not settle" in message:
+            advice = "Soften a hard constraint with slack=, or use inference='exact'."
         warnings.warn(
-            f"{type(estimator).__name__} did not converge: {message}. "
-            f"Raise max_iter= (now {estimator.max_iter}) or tol=.",
+            f"{type(estimator).__name__} did not converge: {message}. {advice}",
             NotConvergedWarning,
             stacklevel=3,
         )

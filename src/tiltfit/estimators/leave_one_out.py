@@ -19,10 +19,12 @@ from sklearn.base import clone
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError
 from tiltfit.estimators.classifier import TiltClassifier
+from tiltfit.estimators.development import parts
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
+from tiltfit.report.constraints import Entry
 
 _FIGHTS = 0.02  # what the others gain, on average, from where on a constraint is said to fight them
 _HURTS = 0.005
@@ -57,6 +59,8 @@ class Influence:
     def verdict(self) -> str:
         """What that means, in words."""
         said = []
+        if self.changed == 1.0 and self.score_without is None and self.others == self.others_without == 0.0:
+            return "without it there is nothing to learn from"
         if self.relief > _FIGHTS:
             said.append(f"fights the others: without it they miss {self.others_without:.1%} on average, with it "
                         f"{self.others:.1%}")  # fmt: skip
@@ -96,15 +100,21 @@ def leave_one_out(estimator: TiltClassifier | TiltTagger, X: Any, y: Any = None,
     constraints = ConstraintSet.of(estimator.constraints, unit)
     if len(constraints) == 0:
         raise DataError("There is no constraint to leave out.")
+    parts(dev, patience=1)  # refuses what is no development set
+    full = clone(estimator).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each fit would repeat what the full one said
-        full = clone(estimator).fit(X, y)
         classes = full.classes_.tolist()
         labels, score, missed = _labels(full, X), _score(full, dev), _missed(full, constraints)
         entries = []
         for k, constraint in enumerate(constraints):
             rest = ConstraintSet((*constraints[:k], *constraints[k + 1 :]), tuple(classes))
-            fewer = clone(estimator).set_params(constraints=rest, classes=classes, init=full).fit(X, y)
+            fewer = clone(estimator).set_params(constraints=rest, classes=classes, init=full)
+            try:
+                fewer.fit(X, y)
+            except DataError:  # without it, there is nothing to learn from
+                entries.append(Influence(titled(constraint, unit), 1.0, 0.0, 0.0, score, None))
+                continue
             entries.append(
                 Influence(
                     title=titled(constraint, unit),
@@ -122,7 +132,12 @@ def _missed(fitted: TiltClassifier | TiltTagger, constraints: ConstraintSet) -> 
     """By how much every constraint misses its target, under q; of a distribution the class that misses most."""
     told = iter(fitted.constraint_report_)
     sizes = [len(fitted.classes_) if isinstance(c.relation, DistributedAs) else 1 for c in constraints]
-    return [max(entry.violation for entry in islice(told, size)) for size in sizes]
+    return [max(_relative(entry) for entry in islice(told, size)) for size in sizes]
+
+
+def _relative(entry: Entry) -> float:
+    """A miss as a share: of a count, of the larger of it and its target, if that is above one."""
+    return entry.violation / max(1.0, (entry.projected or 0.0) + entry.violation) if entry.counts else entry.violation
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -242,6 +242,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
         self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
+        self._inference = str(self.inference), seed
         self._prices = fitted_prices(grounded, fit)
 
     # Using
@@ -417,7 +418,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             weight,
             self._strength,
             model.workers,
-            inference=self.inference,
+            inference=self._inference[0],
+            seed=self._inference[1],
         )
         refuse_impossible(model, grounded)
         return grounded

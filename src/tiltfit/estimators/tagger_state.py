@@ -50,6 +50,7 @@ def restore(document: Document, arrays: Arrays) -> TiltTagger:
     """The inverse of ``dump``."""
     tagger = state.construct(TiltTagger, PARAMETERS, document)
     strength = Options.of(tagger, models=("crf",)).strength  # refuses parameters that no fit could have had
+    tagger._inference = str(tagger.inference), 0
     tagger._strength = replace(strength, rates=_rates(document.get("rates", [])))
     if tagger.weights not in ("all", "observed"):
         raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")

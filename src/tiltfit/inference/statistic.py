@@ -72,7 +72,7 @@ def _check_one(statistic: Statistic, labels: Labels, t: int, label: int) -> None
     kept, changed = labels.copy(), labels.copy()
     changed[t] = label
     before, after = _count(statistic, labels), _count(statistic, changed)
-    difference = statistic.change(labels, t, label)
+    difference = _asked(statistic, "change", labels, t, label)
     if not np.array_equal(kept, labels):
         raise ConstraintError(
             f'The statistic "{statistic.name}" changed the labels it was given, {kept.tolist()}: let it copy them.'
@@ -85,8 +85,17 @@ def _check_one(statistic: Statistic, labels: Labels, t: int, label: int) -> None
         )
 
 
+def _asked(statistic: Statistic, method: str, labels: Labels, *arguments: int) -> float:
+    try:
+        return float(getattr(statistic, method)(labels, *arguments))
+    except Exception as error:
+        raise ConstraintError(
+            f'{method} of the statistic "{statistic.name}" failed for the labels {labels.tolist()}: {error!r}.'
+        ) from error
+
+
 def _count(statistic: Statistic, labels: Labels) -> float:
-    value = statistic.count(labels)
+    value = _asked(statistic, "count", labels)
     if not math.isfinite(value) or not statistic.least <= value <= statistic.most:
         floor = "" if statistic.least == -math.inf else f" of at least {statistic.least} (its attribute `least`)"
         top = "" if statistic.most == math.inf else f" of at most {statistic.most} (its attribute `most`)"

@@ -42,6 +42,7 @@ def alternate(
     limit = active.gradient_tol(tol, inner_tol)
     weights, last = start, None
     journal = Journal(callback, development)
+    journal.begin(start)
     message, converged = f"stopped after {max_iter} rounds", False
     now = first = active.evaluate(weights, last, inner_tol)
     drop = np.inf

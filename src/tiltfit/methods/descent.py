@@ -12,7 +12,7 @@ is near the minimum, not at it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,7 @@ def alternate_descending(
     instances = [_Instance.of(active, i) for i in range(len(active.weight))]
     rng, weights, last = np.random.default_rng(seed), start.copy(), None
     journal = Journal(callback, development)
+    journal.begin(start)
     message, converged, t = f"stopped after {max_iter} rounds", False, 1 / ETA
     for number in range(1, max_iter + 1):
         now = active.evaluate(weights, last, tol)
@@ -58,7 +59,7 @@ def alternate_descending(
         tilted = _Tilted.of_round(active, weights, now)
         for i in rng.permutation(len(instances)):
             step = 1 / t
-            gradient = instances[i].gradient(weights, tilted)
+            gradient = instances[i].gradient(weights, tilted, rng)
             weights -= step * active.alpha * weights / len(instances)
             if gradient is not None:
                 weights -= step * gradient
@@ -90,11 +91,13 @@ class _Instance:
             known = _clamped(alone, labels)
         return _Instance(alone, float(problem.omega[i]), int(place[0]) if len(place) else -1, known)
 
-    def gradient(self, weights: FloatArray, tilted: _Tilted | None) -> FloatArray | None:
+    def gradient(
+        self, weights: FloatArray, tilted: _Tilted | None, rng: np.random.Generator | None = None
+    ) -> FloatArray | None:
         """ω·(E_p[f] − E_q[f]); None where q = p."""
         q = self.known
         if q is None and self.place >= 0 and tilted is not None:
-            q = tilted.of(self.place)
+            q = tilted.of(self.place, rng or np.random.default_rng(0))
         if q is None:
             return None
         p = self.model.infer(weights)
@@ -133,14 +136,15 @@ class _Tilted:
         parent[structure.kind[inner]] = few.structure.kind[inner]
         return _Tilted(structure, potentials, parent, few.structure.n_kinds)
 
-    def of(self, place: int) -> Marginals:
-        """q of one instance, its edges by the model's kinds."""
+    def of(self, place: int, rng: np.random.Generator) -> Marginals:
+        """q of one instance, its edges by the model's kinds; where it is sampled, by draws of its own."""
         here = np.array([place])
         alone, whole = self.structure.take(here), self.potentials.whole
         node = self.potentials.node[self.structure.positions(here)]
         own = Potentials(node, self.potentials.edge, None if whole is None else whole[here])
         if isinstance(alone, PricedChains) and alone.sampled:
-            q = marginals(alone.walk(own, alone.start(), _DRAWS, burn_in=_DRAWS))
+            chains = replace(alone.start(), seed=int(rng.integers(2**63)))
+            q = marginals(alone.walk(own, chains, _DRAWS, burn_in=_DRAWS))
         else:
             q = alone.infer(own)
         if q.edge is None:

@@ -61,6 +61,7 @@ def solve_jointly(
     problem = problem.active
     limit = problem.gradient_tol(tol)
     journal = Journal(callback, development, every=_scored_every(problem, development))
+    journal.begin(start)
     history = journal.rounds
     last: Start | None = None
     trials: list[_Trial] = []  # since the last accepted step

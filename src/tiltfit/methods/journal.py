@@ -57,6 +57,11 @@ class Journal:
         self._callback, self._development, self._every = callback, development, every
         self._in_vain = 0  # scores since one was better than all before
 
+    def begin(self, weights: FloatArray) -> None:
+        """Score the start, round 0, if it has learned something already: a fit must not be worse than that."""
+        if self._development is not None and np.any(weights):
+            self.best = Best(0, float(self._development.score(weights)), weights.copy())
+
     def add(self, told: Round, weights: FloatArray) -> bool:
         """Note a round that ended at ``weights``; whether to stop, for the ``reason`` given then."""
         self.rounds.append(told)

@@ -39,6 +39,7 @@ def alternate_sampled(
     active = problem.active
     weights, last, limit = start, None, 0.0
     journal = Journal(callback, development)
+    journal.begin(start)
     recent: list[FloatArray] = []
     message, converged = f"stopped after {max_iter} rounds", False
     for number in range(1, max_iter + 1):

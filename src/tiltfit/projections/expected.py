@@ -53,9 +53,14 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
             "shares: leave of= out."
         )
     if constraint.event.whole:
-        return [
-            Feature([_seen(_stand_in(constraint, scene), constraint, scene)], statistic=scene.statistic(constraint))
-        ]
+        everywhere, statistic = _seen(_stand_in(constraint, scene), constraint, scene), scene.statistic(constraint)
+        beyond = [u for u in constraint.relation.numbers if not statistic.least <= u <= statistic.most]
+        if beyond and not constraint.relation.hard:
+            raise ConstraintError(
+                f"The constraint {scene.title(constraint)!r} asks for {beyond[0]:g}, but what it counts is always "
+                f"between {statistic.least:g} and {statistic.most:g}."
+            )
+        return [Feature([everywhere], statistic=statistic)]
     fires = scene.fires(constraint.where)
     event = [p.within(fires) for p in pieces(constraint.event, classes, structure)]
     if constraint.of is None:

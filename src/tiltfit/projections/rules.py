@@ -79,6 +79,8 @@ class Ban:
                 self._mask()[piece.at & self._scene.open_positions] |= banned
         self._takers.append((constraint, at))
         self.supports[number] = float(self._scene.position_weight[at].sum())
+        if counts:  # of a count, sequences are the places
+            self.supports[number] = float(self._scene.weight[np.unique(self._scene.instance[at])].sum())
         return True
 
     def _take_whole(self, number: int, constraint: Constraint, statistic: Statistic, at: BoolArray) -> bool:

@@ -2,16 +2,17 @@
 
     θ ← Π[θ + η_k·D⁻¹·c∘(∇U*(−c∘θ) − m̂(θ))],      m̂: expectations over a few steps of Markov chains at these prices
 
-Π keeps prices where U* is finite. D is the curvature of the dual: the variance of each row's sum, seen in the chains'
-first steps, and c²U*″ of the penalty. So a scaled gradient of one is one standard deviation of what varies anyway.
-The chains go on from price to price and from round to round: prices move little, so they are always near their
+Π keeps prices where U* is finite. D is the curvature of the dual: the variance of each row's sum, as the chains show it
+at the start of a stage, and c²U*″ of the penalty. So a scaled gradient of one is one standard deviation of what varies
+anyway. The chains go on from price to price and from round to round: prices move little, so they are always near their
 distribution.
 
-Steps shrink slowly and the prices of the second half of a stage are averaged, which takes out most of the noise (Polyak
-and Juditsky 1992). **When is it enough?** A stage ends with the mean of the gradient over it and the standard error of
-that mean. While the mean stands out of the noise, there is something to gain, and the next stage goes on; of many rows
-some always look as if they did, so that it depends on how many there are (``_stands_out``). If it does not, either the
-noise is below ``tol`` and the search is over, or it is not, and the chains run longer for each step.
+The prices of the second half of a stage are averaged, and steps shrink once the gradient is lost in the noise, which
+takes out most of it (Polyak and Juditsky 1992). **When is it enough?** A stage ends with the mean of the gradient over
+it and the standard error of that mean. While the mean stands out of the noise, there is something to gain, and the next
+stage goes on; of many rows some always look as if they did, so that it depends on how many there are
+(``_stands_out``). If it does not, either the noise is below ``tol`` and the search is over, or it is not, and the
+chains run longer for each step.
 """
 
 from __future__ import annotations
@@ -34,11 +35,12 @@ TOL = 0.1
 _STAGE = 12  # steps of ascent from one decision to the next
 _SHORT, _LONG = 8, 256  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
-_FIRST = 16  # steps in which variances are seen
+_FIRST = 16  # steps in which variances are seen, at the start of a stage
 _FLAT = 16.0  # the variance of a share is not taken to be below so much less than one a place
 _FINAL, _TOLD = 60, 240  # steps of the chains for q within a fit, and for what is told of it in the end
 _NOISE = 2.5  # standard errors up to which a gradient may be an accident
 _ALONE, _TOGETHER = 0.3, 0.05  # how often noise may be taken for more, by some row or by all rows: it costs a stage
+_STUCK = 1e-4  # by how much a constraint must be off for chains that never move to be stuck
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
 
 
@@ -97,31 +99,29 @@ class _Search:
         chains = None if start is None else start.chains
         self._fresh = chains is None
         self._chains = tilt.structure.start() if chains is None else chains
-        self._length, self._stages = _SHORT, 0
-        first = self._tilted(self._duals)
-        seen = np.array([self._expectation(self._walk(first, 1)) for _ in range(_FIRST)])
-        self._scale = self.dual.natural_scale(seen.var(axis=0, ddof=1), 1 / _FLAT)
-        self._low, self._high = (self.dual.scale * bound / self._scale for bound in (self.dual.low, self.dual.high))
+        self._length, self._quiet = _SHORT, 0
 
     def stage(self, tol: float) -> bool:
         """A stage of ascent; whether it was the last that is needed."""
-        scale, low, high = self._scale, self._low, self._high
+        scale = self._curvature()
+        low, high = (self.dual.scale * bound / scale for bound in (self.dual.low, self.dual.high))
         place = self._duals / scale
         places, slopes = np.empty((2, _STAGE, len(scale)))
         for k in range(_STAGE):
             found = self._walk(self._tilted(place * scale), self._length)
-            slopes[k] = self._slope(place * scale, found)
+            slopes[k] = self.dual.gradient(place * scale, self._expectation(found)) * scale
             places[k] = place
-            step = 0.5 / (1 + self._stages + k / _STAGE) ** 0.6
+            step = 0.5 / (1 + self._quiet + k / _STAGE) ** 0.6
             place = np.clip(place - step * slopes[k], low, high)
-        self._stages += 1
         late = places[_STAGE // 2 :].mean(axis=0)
         self._duals = np.clip(late, low, high) * scale
         free = ~(((late <= low) & (slopes.mean(axis=0) > 0)) | ((late >= high) & (slopes.mean(axis=0) < 0)))
         mean = np.abs(slopes[_STAGE // 2 :].mean(axis=0)) * free
         error = slopes.std(axis=0, ddof=1) * np.sqrt(_CORRELATED / (_STAGE - _STAGE // 2)) * free
         if _stands_out(mean, error, tol):
+            self._quiet = 0  # there is some way to go yet
             return False
+        self._quiet += 1
         if np.max(error, initial=0.0) <= tol or self._length >= _LONG:
             return True
         self._length = min(_LONG, 2 * self._length)
@@ -140,7 +140,11 @@ class _Search:
                 found = self._walk(potentials, 1)
                 sums = [a + b for a, b in zip(sums, (found.node, found.edge, found.whole), strict=True)]
         q = Marginals(found.log_z, *(total / n_steps for total in sums))
-        m, effective = tilt.shared_expectation(q), effective_sample_size(series)
+        m, effective, r_hat = tilt.shared_expectation(q), effective_sample_size(series), split_r_hat(series)
+        error = series.std(axis=0, ddof=1) / np.sqrt(effective)
+        # A series that never moves is worth everything if it is where it should be, and nothing if it is not.
+        stuck = (np.ptp(series, axis=0) == 0) & (tilt.violation(m) > _STUCK)
+        effective[stuck], r_hat[stuck], error[stuck] = 0.0, np.inf, np.inf
         return Projection(
             prices=self.dual.prices(duals),
             duals=duals,
@@ -152,9 +156,7 @@ class _Search:
             gap=self.dual.fenchel_gap(duals, m),
             n_eval=n_stages * _STAGE + 1,
             converged=converged,
-            sampling=Sampling(
-                self._chains, effective, split_r_hat(series), series.std(axis=0, ddof=1) / np.sqrt(effective)
-            ),
+            sampling=Sampling(self._chains, effective, r_hat, error),
         )
 
     def _tilted(self, duals: FloatArray) -> Potentials:
@@ -174,8 +176,11 @@ class _Search:
         self._chains, self._fresh = found.state, False
         return found
 
-    def _slope(self, duals: FloatArray, found: WholeMarginals) -> FloatArray:
-        return self.dual.gradient(duals, self._expectation(found)) * self._scale
+    def _curvature(self) -> FloatArray:
+        """One by the root of D, from the variances that the chains show at the present prices."""
+        here = self._tilted(self._duals)
+        seen = np.array([self._expectation(self._walk(here, 1)) for _ in range(_FIRST)])
+        return self.dual.natural_scale(seen.var(axis=0, ddof=1), 1 / _FLAT)
 
     def _expectation(self, found: WholeMarginals) -> FloatArray:
         return self._tilt.shared_expectation(marginals(found))
