@@ -98,7 +98,9 @@ def check_file(path: str, constraints: ConstraintSet, task: Task) -> Result:
     """The constraints in words."""
     unit: Unit = "tokens" if task == "tag" else "documents"
     lines = [Line(_title(c, unit), _sentence(c, unit)) for c in constraints]
-    return Result(path, constraints.classes or (), lines, _nothing(path, constraints), unit)
+    return Result(
+        path, constraints.classes or (), lines, [*_nothing(path, constraints), *_no_counts(constraints)], unit
+    )
 
 
 def check_on(path: str, constraints: ConstraintSet, units: Units) -> Result:
@@ -128,6 +130,25 @@ def check_on(path: str, constraints: ConstraintSet, units: Units) -> Result:
 
 def _nothing(path: str, constraints: ConstraintSet) -> list[str]:
     return [] if len(constraints) else [f"{path} states no constraint."]
+
+
+def _no_counts(constraints: ConstraintSet) -> list[str]:
+    """What ``train`` would say of statistics of whole sequences, whatever the data."""
+    if not any(c.event.whole for c in constraints):
+        return []
+    from tiltfit.projections.expected import whole_statistic
+
+    errors = []
+    for constraint in constraints:
+        try:
+            whole_statistic(constraint, _known_classes(constraints), _title(constraint, "tokens"))
+        except (ConstraintError, UnsupportedError) as error:
+            errors.append(str(error))
+    return errors
+
+
+def _known_classes(constraints: ConstraintSet) -> list[Label]:
+    return list(constraints.classes or dict.fromkeys(name for c in constraints for name in c.names))
 
 
 def _strange_labels(constraints: ConstraintSet, units: Units) -> list[str]:
@@ -178,15 +199,15 @@ def _places_in_sequences(
 
     from tiltfit.inference.chain import Chains
     from tiltfit.language.event import Labels
-    from tiltfit.projections.occurrences import pieces, statistic_of
+    from tiltfit.projections.expected import whole_statistic
+    from tiltfit.projections.occurrences import pieces
 
-    classes = list(constraints.classes or dict.fromkeys(name for c in constraints for name in c.names))
+    classes = _known_classes(constraints)
     structure = Chains(offsets, np.zeros(inputs.n, dtype=np.int32), 1)
     among = constraint.of
     event = constraint.event if among is None else among.event
     where = constraint.given if among is None else among.given
-    if event.whole:
-        statistic_of(event, classes)  # refuses what there is not
+    if whole_statistic(constraint, classes, _title(constraint, "tokens")) is not None:  # refuses what there is not
         return np.isin(np.arange(inputs.n), structure.first), len(structure)
     # A distribution has no event of its own: it speaks of all labels.
     found = pieces(event if event.names or event.is_sequence else Labels(tuple(classes)), classes, structure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -172,7 +173,7 @@ def _show(
     terminal.show(
         f"Read {_told(_counts(job, rows))}.",
         f"{'Converged' if estimator.converged_ else 'Stopped'} after {count(estimator.n_iter_, 'round')} in "
-        f"{seconds:.1f} s, objective {estimator.objective_:,.4g}.",
+        f"{seconds:.1f} s, {_objective(estimator.objective_)}.",
         "",
         proportions(names, predicted, "tokens" if job.is_tagging else "documents"),
     )
@@ -181,3 +182,7 @@ def _show(
         wide = terminal.out.width >= _WIDE
         terminal.show("", *([report.to_table()] if wide else str(report).splitlines()))
     terminal.show("", f"Saved {job.output} ({size(job.output)}).")
+
+
+def _objective(value: float) -> str:
+    return f"objective {value:,.4g}" if math.isfinite(value) else "objective not known, since q was sampled"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
@@ -41,7 +42,8 @@ def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
         task = progress.add_task("starting", total=None, state="")
 
         def update(now: Round) -> None:
-            state = f"objective {now.objective:<10,.5g} worst violation {now.worst_violation:<8.3f}"
+            told = "sampled   " if math.isnan(now.objective) else f"{now.objective:<10,.5g}"
+            state = f"objective {told} worst violation {now.worst_violation:<8.3f}"
             name = f"round {now.round:<4}"
             progress.update(task, description=name, completed=now.round, total=now.max_iter, state=state)
 

@@ -100,7 +100,7 @@ def train(
     max_iter: Annotated[int | None, _training("At most this many rounds.")] = None,
     tol: Annotated[float | None, _training("Stop when the gradient is this small.")] = None,
     jobs: Annotated[int | None, _training("Threads; -1: one a core.")] = None,
-    seed: Annotated[int | None, _training("Seed of random numbers (only random starts need them).")] = None,
+    seed: Annotated[int | None, _training("Seed of random numbers (random starts, sampled statistics, sgd).")] = None,
     vectorizer: Annotated[
         str | None, _training("auto, tfidf, counts or binary: how texts become features.", CLASSIFIER)
     ] = None,

@@ -199,7 +199,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             observed=labels if self.weights == "observed" else None,
         )  # fmt: skip
         strength = options.strength
-        seed = int(generator(self.random_state).integers(2**63))
+        seed = int(generator(self.random_state).integers(2**31))
         grounded = ground(
             constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers,
             inference=self.inference, seed=seed,

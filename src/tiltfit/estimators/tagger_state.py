@@ -36,6 +36,7 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
         **common,
         "features": _dump_features(tagger.features, templates),
         "transitions": _dump_transitions(tagger.transitions, encoder.edges),
+        "seed": tagger._inference[1],
         "rates": [[number, rate] for number, rate in sorted(tagger._strength.rates.items())],
         "encoder": {
             "templates": None if templates is None else templates.to_document(),
@@ -50,7 +51,7 @@ def restore(document: Document, arrays: Arrays) -> TiltTagger:
     """The inverse of ``dump``."""
     tagger = state.construct(TiltTagger, PARAMETERS, document)
     strength = Options.of(tagger, models=("crf",)).strength  # refuses parameters that no fit could have had
-    tagger._inference = str(tagger.inference), 0
+    tagger._inference = str(tagger.inference), int(document.get("seed", 0))
     tagger._strength = replace(strength, rates=_rates(document.get("rates", [])))
     if tagger.weights not in ("all", "observed"):
         raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")

@@ -164,7 +164,8 @@ class Statistic(Event):
         listed = given_options.get("labels", "all of them")
         known = {"labels": "any field", "listed": listed, "below": "2", "cap": "1"} | given_options
         if self.name in _WORDS and all(f"{{{key}}}" not in _WORDS[self.name] or key in known for key in _LABELS):
-            return f"{_WORDS[self.name].format(**known)} is {number} on average{only}"
+            where = f"in {subject}, " if subject.startswith("each") else ""
+            return f"{where}{_WORDS[self.name].format(**known)} is {number} on average{only}"
         options = ", ".join(f"{key} {_shown(value)}" for key, value in self.options)
         what = quote(self.name) + (f" ({options})" if options else "")
         return f"the statistic {what} of {subject} is {number} on average{only}"

@@ -210,9 +210,18 @@ class _Expect:
         """How many segments have fewer than ``below`` tokens: of these fields, or of all."""
         return self.statistic("short", {"below": below} | ({"labels": labels} if labels else {}), **scope)
 
-    def statistic(self, name: str, options: Mapping[str, Any] | None = None, **scope: Unpack[_Scope]) -> Expectation:
-        """A statistic of the whole sequence by its name: one that comes with the library, or a registered one."""
-        return _expectation(Statistic(name, tuple((options or {}).items())), **scope)
+    def statistic(self, name: str, options: Mapping[str, Any] | None = None, **scope: Any) -> Expectation:
+        """A statistic of the whole sequence by its name: one that comes with the library, or a registered one.
+
+        Options may also be given by name: ``expect.statistic("missing", labels=["author", "title"])``.
+        """
+        if options is not None and not isinstance(options, Mapping):
+            raise ConstraintError(
+                f"The options of a statistic are a mapping like {{'labels': [...]}}, not {options!r}."
+            )
+        more = {key: value for key, value in scope.items() if key not in _Scope.__annotations__}
+        inner = {key: value for key, value in scope.items() if key in _Scope.__annotations__}
+        return _expectation(Statistic(name, tuple({**(options or {}), **more}.items())), **inner)
 
     def __repr__(self) -> str:
         return "expect"

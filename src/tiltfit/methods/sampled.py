@@ -19,8 +19,8 @@ from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
 
 _LOOSE = 0.5  # tolerance of the projections on the way: prices go on from round to round, as the chains do
-_WINDOW = 6  # rounds
-_FALLS = 0.9  # of the gradient from window to window: above, it does not fall any more
+_WINDOW = 8  # rounds
+_FALLS = 0.95  # of the gradient from window to window: above, it does not fall any more
 
 
 def alternate_sampled(

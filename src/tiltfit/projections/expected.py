@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.inference.statistic import Statistic
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import DistributedAs
-from tiltfit.projections.occurrences import Piece, pieces
+from tiltfit.projections.occurrences import Piece, pieces, statistic_of
 from tiltfit.projections.scene import Scene
 
 FloatArray = npt.NDArray[np.float64]
@@ -47,20 +47,9 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
         fires = scene.fires(constraint.given)
         table = np.eye(len(classes))
         return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
-    if constraint.of is not None and (constraint.event.whole or constraint.of.event.whole):
-        raise UnsupportedError(
-            f"The constraint {scene.title(constraint)!r} is a share (of=), but what counts whole sequences has no "
-            "shares: leave of= out."
-        )
-    if constraint.event.whole:
-        everywhere, statistic = _seen(_stand_in(constraint, scene), constraint, scene), scene.statistic(constraint)
-        beyond = [u for u in constraint.relation.numbers if not statistic.least <= u <= statistic.most]
-        if beyond and not constraint.relation.hard:
-            raise ConstraintError(
-                f"The constraint {scene.title(constraint)!r} asks for {beyond[0]:g}, but what it counts is always "
-                f"between {statistic.least:g} and {statistic.most:g}."
-            )
-        return [Feature([everywhere], statistic=statistic)]
+    statistic = whole_statistic(constraint, classes, scene.title(constraint))
+    if statistic is not None:
+        return [Feature([_seen(_stand_in(scene), constraint, scene)], statistic=statistic)]
     fires = scene.fires(constraint.where)
     event = [p.within(fires) for p in pieces(constraint.event, classes, structure)]
     if constraint.of is None:
@@ -77,13 +66,31 @@ def features(constraint: Constraint, scene: Scene) -> list[Feature]:
     return [Feature(list(_difference(both, among, u)), -1 - k, among, u, both) for k, u in enumerate(shares)]
 
 
-def _stand_in(constraint: Constraint, scene: Scene) -> Piece:
-    """One position of every sequence, which stands for the whole of it: the first whose label is unknown."""
+def whole_statistic(constraint: Constraint, classes: Sequence[object], title: str) -> Statistic | None:
+    """What a constraint on whole sequences counts, None if it is on something else; refuses what cannot be."""
+    if constraint.of is not None and (constraint.event.whole or constraint.of.event.whole):
+        raise UnsupportedError(
+            f"The constraint {title!r} is a share (of=), but what counts whole sequences has no shares: leave of= out."
+        )
+    if not constraint.event.whole:
+        return None
     if constraint.where is not None:
         raise UnsupportedError(
-            f"The constraint {scene.title(constraint)!r} looks at whole sequences, so it takes no condition on tokens. "
+            f"The constraint {title!r} looks at whole sequences, so it takes no condition on tokens. "
             "State it for groups of sequences with per=column(...)."
         )
+    statistic = statistic_of(constraint.event, classes)
+    beyond = [u for u in constraint.relation.numbers if not statistic.least <= u <= statistic.most]
+    if beyond and not constraint.relation.hard:
+        raise ConstraintError(
+            f"The constraint {title!r} asks for {beyond[0]:g}, but what it counts is always between "
+            f"{statistic.least:g} and {statistic.most:g}."
+        )
+    return statistic
+
+
+def _stand_in(scene: Scene) -> Piece:
+    """One position of every sequence, which stands for the whole of it: the first whose label is unknown."""
     at = np.zeros(scene.inputs.n, dtype=np.bool_)
     first = np.asarray(scene.structure.first)
     at[first] = True

@@ -12,11 +12,10 @@ import numpy.typing as npt
 from tiltfit.data.inputs import Inputs
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
-from tiltfit.inference.statistic import Statistic
 from tiltfit.language.conditions import Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.sentences import titled
-from tiltfit.projections.occurrences import Piece, statistic_of
+from tiltfit.projections.occurrences import Piece
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -70,10 +69,6 @@ class Scene:
     def is_open(self, piece: Piece) -> BoolArray:
         """Where the piece says something about unknown labels."""
         return self.open_edges if piece.on_edges else self.open_positions
-
-    def statistic(self, constraint: Constraint) -> Statistic:
-        """What a constraint on whole sequences counts."""
-        return statistic_of(constraint.event, self.classes)
 
     def title(self, constraint: Constraint) -> str:
         """How messages refer to a constraint: its name, or its sentence about what there is here."""
