@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tiltfit import Constraint, ConstraintSet
     from tiltfit.data.inputs import Inputs
     from tiltfit.data.readers import Dataset, SequenceDataset
+    from tiltfit.language.values import Label
 
 Unit = Literal["documents", "tokens"]
 
