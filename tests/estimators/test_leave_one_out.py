@@ -48,3 +48,13 @@ def test_distributions_count_once():
 def test_there_must_be_something_to_leave_out():
     with pytest.raises(DataError, match="no constraint"):
         leave_one_out(TiltClassifier(), TEXTS, ["a", "b"] * 12)
+
+
+def test_the_only_source_of_knowledge():
+    found = leave_one_out(TiltClassifier([GOOD[0]], classes=["hockey", "baseball"]), TEXTS)
+    assert found[0].verdict == "without it there is nothing to learn from"
+
+
+def test_a_development_set_is_checked_first():
+    with pytest.raises(DataError, match="pair"):
+        leave_one_out(TiltClassifier(GOOD), TEXTS, dev=TEXTS)

@@ -403,3 +403,40 @@ def test_chains_that_say_little_are_named(monkeypatch, quick):
     with pytest.warns(SamplingWarning, match="'once'") as caught:
         tagger.project(ADS)
     assert all(w.filename == __file__ for w in caught)
+
+
+def test_chains_that_never_move_are_worth_nothing():
+    """A posterior so sharp that no proposal leaves it: the constraint is missed, but nobody can say that it must be."""
+    X, Y = [["p"] * 5 + ["q"] * 5 + ["p"] * 5] * 6, [["a"] * 5 + ["b"] * 5 + ["a"] * 5] * 6
+    tagger = TiltTagger(
+        [expect.repeats().at_most(0.2)], classes=list("abc"), alpha=1e-4, inference="sampled", random_state=0,
+        init="supervised", max_iter=1,
+    )  # fmt: skip
+    with pytest.warns(SamplingWarning):
+        tagger.fit(X * 2, Y + [None] * 6)
+    entry = tagger.constraint_report_[0]
+    assert entry.status != "violated"
+    assert entry.effective == 0
+
+
+def test_a_statistic_that_fails_is_named():
+    @register_statistic("fails")
+    class Fails(Statistic):
+        name = "fails"
+
+        def __init__(self, fields):
+            pass
+
+        def count(self, labels):
+            return labels[99]
+
+    try:
+        with pytest.raises(ConstraintError, match='count of the statistic "fails" failed'):
+            once([expect.statistic("fails").about(1)], classes=["size", "contact"]).fit(ADS)
+    finally:
+        del REGISTRY["fails"]
+
+
+def test_soft_targets_that_no_count_reaches_are_refused():
+    with pytest.raises(ConstraintError, match="always between 0 and 1"):
+        once([expect.appears("size").about(1.5)], classes=["size", "contact"]).fit(ADS)

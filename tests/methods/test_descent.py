@@ -88,3 +88,11 @@ def test_groups_are_no_obstacle():
             [expect("contact", per=column("town")).about(0.7)], solver="sgd", max_iter=5, classes=["contact", "size"]
         )
         assert len(tagger.fit(X).history_) == 5
+
+
+def test_the_order_follows_random_state():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [TiltTagger(WORDS, solver="sgd", max_iter=2, random_state=s).fit(ADS, TAGS).coef_ for s in (0, 0, 1)]
+    np.testing.assert_array_equal(found[0], found[1])
+    assert not np.array_equal(found[0], found[2])
