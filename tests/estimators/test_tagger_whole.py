@@ -405,6 +405,7 @@ def test_chains_that_say_little_are_named(monkeypatch, quick):
     assert all(w.filename == __file__ for w in caught)
 
 
+@pytest.mark.filterwarnings("ignore::tiltfit.errors.NotConvergedWarning")
 def test_chains_that_never_move_are_worth_nothing():
     """A posterior so sharp that no proposal leaves it: the constraint is missed, but nobody can say that it must be."""
     X, Y = [["p"] * 5 + ["q"] * 5 + ["p"] * 5] * 6, [["a"] * 5 + ["b"] * 5 + ["a"] * 5] * 6
