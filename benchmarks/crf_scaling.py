@@ -162,6 +162,9 @@ def plot(result: dict[str, Any], path: Path) -> bool:
             axes.plot(size, [row[field] for row in result[part]], "o-", label=label)
         guide = result[part][-1]["inference"] * (size / size[-1]) ** power
         axes.plot(size, guide, ":", color="gray", label="linear" if power == 1 else "quadratic")
+        if against == "labels":
+            axes.set_xticks(size, [f"{n:.0f}" for n in size])
+            axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.legend()
     path.parent.mkdir(parents=True, exist_ok=True)
