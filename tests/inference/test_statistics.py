@@ -177,6 +177,6 @@ def test_counts_that_are_no_numbers_or_below_least_are_found():
 
 
 def test_any_table_of_counts_is_a_statistic():
-    twice = Segmental("twice", PLAIN, (Counted((0,), (0.0, 0.0, 1.0), -1.0),)).named("author twice")
+    twice = Segmental("author twice", PLAIN, (Counted((0,), (0.0, 0.0, 1.0), -1.0),))
     assert twice.name == "author twice"
     assert [counts(twice, text) for text in ("a", "aba", "ababa")] == [0.0, 1.0, 0.0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,27 +54,18 @@ def solve(
 
     The best is that of the lowest objective, or of the highest score on ``development``.
     """
-    if problem.is_sampled and options.solver_given == "joint":
-        raise UnsupportedError(
-            "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
-            "(it alternates), or inference='exact'."
-        )
     if problem.is_sampled and n_init > 1:
         raise UnsupportedError(
             f"n_init={n_init} keeps the fit with the least objective, which is not known where q is sampled. Use "
             "n_init=1, or inference='exact'."
         )
-    rng = generator(random_state)
+    run, rng = _solver(options.solver, problem), generator(random_state)
     kinds = [init if isinstance(init, str) else "zeros", *["random"] * (n_init - 1)]
     fits: list[Fit] = []
     with one_blas_thread():
         for k, kind in enumerate(kinds):
             start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            run, more = SOLVERS[options.solver], {}
-            if options.solver == "sgd":
-                more = {"seed": int(rng.integers(2**63))}
-            elif problem.is_sampled:
-                run = alternate_sampled
+            more = {"seed": int(rng.integers(2**63))} if options.solver == "sgd" else {}
             fits.append(
                 run(
                     problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback,
@@ -84,6 +75,18 @@ def solve(
             if fits[-1].message.startswith(STOPPED):
                 break
     return min(fits, key=_rank)
+
+
+def _solver(name: str, problem: Problem) -> Callable[..., Fit]:
+    """The solver of that name for this problem; "auto" is the fastest one that can solve it."""
+    if not problem.is_sampled or name == "sgd":
+        return SOLVERS["joint" if name == "auto" else name]
+    if name == "joint":
+        raise UnsupportedError(
+            "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
+            "(it alternates), or inference='exact'."
+        )
+    return alternate_sampled
 
 
 def _rank(fit: Fit) -> tuple[float, float]:

@@ -26,7 +26,6 @@ class Options:
     """What a fit needs to know besides data and constraints."""
 
     solver: str
-    solver_given: str
     strength: Strength
     max_iter: int
     tol: float
@@ -63,8 +62,7 @@ class Options:
         if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
             raise DataError(f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].")
         return Options(
-            solver="joint" if estimator.solver == "auto" else estimator.solver,
-            solver_given=estimator.solver,
+            solver=estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tiltfit.inference.fields import Fields, Segment
 from tiltfit.inference.statistic import Labels, Statistic
@@ -100,6 +100,3 @@ class Segmental(Statistic):
     def count(self, labels: Labels) -> float:
         segments = self.fields.segments(labels)
         return float(sum(part.value(segments) for part in self.parts))
-
-    def named(self, name: str) -> Segmental:
-        return replace(self, name=name)
