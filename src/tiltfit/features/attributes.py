@@ -19,10 +19,11 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.workers import Workers
-from tiltfit.features.products import Product
+from tiltfit.features.products import Product, narrowed
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,17 @@ class AttributeFeatures:
     def take(self, rows: npt.NDArray[Any]) -> AttributeFeatures:
         """The same features at these positions only."""
         return AttributeFeatures(self.X[rows], self.n_labels, self.workers, self.intercept)
+
+    def narrow(self, rows: npt.NDArray[Any]) -> tuple[AttributeFeatures, IntArray]:
+        """The features at these positions with the attributes that occur there alone, and which rows of the table of
+        weights (attributes, then the intercepts) these are."""
+        here: sparse.csr_array | FloatArray
+        if isinstance(self.X, np.ndarray):
+            here, occurring = self.X[rows], np.arange(self.n_attributes)
+        else:
+            here, occurring = narrowed(self.X, rows)
+        table_rows = np.append(occurring, self.n_attributes) if self.intercept else occurring
+        return AttributeFeatures(here, self.n_labels, self.workers, self.intercept), table_rows
 
     @cached_property
     def _product(self) -> Product:

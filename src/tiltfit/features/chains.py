@@ -14,12 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,3 +78,11 @@ class ChainFeatures:
     def take(self, positions: npt.NDArray[np.intp]) -> ChainFeatures:
         """The same features at these positions only."""
         return ChainFeatures(self.nodes.take(positions), self.kinds)
+
+    def narrow(self, positions: IntArray, kinds: IntArray) -> tuple[ChainFeatures, IntArray]:
+        """The features at these positions and on these kinds of edges with the attributes of positions that occur there
+        alone, and which rows of their table these are. Attributes of edges are few, and stay."""
+        if not isinstance(self.nodes, AttributeFeatures):
+            raise UnsupportedError("weights='observed' must know all labels beforehand: use weights='all' online.")
+        nodes, rows = self.nodes.narrow(positions)
+        return ChainFeatures(nodes, self.kinds[kinds]), rows

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.room import Room
+from tiltfit.features.products import narrowed
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
@@ -53,6 +54,15 @@ class Parts:
         sums = np.einsum("py,py->p", self._transposed @ seen, self.table)
         return np.asarray(np.bincount(self.row, weights=sums, minlength=n_rows), dtype=np.float64)
 
+    def take(self, places: IntArray) -> Parts:
+        """These places with the parts that fire there."""
+        fires, firing = narrowed(self.fires, places)
+        return Parts(fires, self.table[firing], self.row[firing])
+
+    def numbered(self, number: IntArray) -> Parts:
+        """Row r is called ``number[r]``."""
+        return Parts(self.fires, self.table, number[self.row])
+
     def _scores(self, prices: FloatArray) -> FloatArray:
         """The scores of the places where something fires."""
         return np.asarray(self._firing @ (prices[self.row][:, None] * self.table))
@@ -66,7 +76,7 @@ class Parts:
     @cached_property
     def _firing(self) -> sparse.csr_array:
         """The rows of ``fires`` that are not empty."""
-        return sparse.csr_array(self.fires[self._places])
+        return self.fires if isinstance(self._places, slice) else sparse.csr_array(self.fires[self._places])
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:
@@ -119,6 +129,39 @@ class ConstraintFeatures:
             assert whole is not None
             sums += self.whole.expect(whole, self.n_rows)
         return sums
+
+    def take(
+        self, positions: IntArray, kinds: IntArray | None, instances: IntArray
+    ) -> tuple[ConstraintFeatures, IntArray]:
+        """At these places alone, with the rows that fire there; and which rows these are."""
+        node = self.node.take(positions)
+        edge = None if self.edge is None or kinds is None else self.edge.take(kinds)
+        whole = None if self.whole is None else self.whole.take(instances)
+        listed = [parts for parts in (node, edge, whole) if parts is not None]
+        rows = np.unique(np.concatenate([parts.row for parts in listed])).astype(np.intp)
+        number = np.full(self.n_rows, -1, dtype=np.intp)
+        number[rows] = np.arange(len(rows))
+        few = (None if parts is None else parts.numbered(number) for parts in (edge, whole))
+        return ConstraintFeatures(len(rows), node.numbered(number), *few), rows
+
+    def split(self, first: IntArray) -> tuple[ConstraintFeatures, ConstraintFeatures]:
+        """The rows ``first``, and all the others, each in their order."""
+        inside = np.zeros(self.n_rows, dtype=np.bool_)
+        inside[first] = True
+        return self._only(inside), self._only(~inside)
+
+    def _only(self, wanted: npt.NDArray[np.bool_]) -> ConstraintFeatures:
+        number = np.cumsum(wanted) - 1
+
+        def kept(parts: Parts | None) -> Parts | None:
+            if parts is None:
+                return None
+            keep = np.flatnonzero(wanted[parts.row])
+            return Parts(sparse.csr_array(parts.fires[:, keep]), parts.table[keep], number[parts.row[keep]])
+
+        node = kept(self.node)
+        assert node is not None
+        return ConstraintFeatures(int(wanted.sum()), node, kept(self.edge), kept(self.whole))
 
     def weighted(self, marginals: Marginals, structure: Independent | Chains, weight: FloatArray) -> FloatArray:
         """``expect`` of marginals whose edges are weighted already; ``weight``: one an instance."""

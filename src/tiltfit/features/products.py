@@ -87,7 +87,9 @@ class Product:
     def _columns(self) -> sparse.csr_array:
         """Xᵀ, with nothing in the rows of frequent columns."""
         if not len(self._frequent):
-            return sparse.csr_array(sparse.csc_array(self.X).T)
+            turned = self.X.tocsc()
+            arrays, shape = (turned.data, turned.indices, turned.indptr), self.X.shape[::-1]
+            return sparse.csr_array(arrays, shape=shape)
         number = np.arange(self.X.shape[1], dtype=np.int32)
         number[self._frequent] = -1
         return sparse.csr_array(sparse.csc_array(restricted(self.X, number, len(number))).T)
@@ -99,6 +101,24 @@ def restricted(X: sparse.csr_array, number: npt.NDArray[np.integer], n_columns: 
     kept = found >= 0
     ends = np.concatenate([[0], np.cumsum(kept, dtype=X.indptr.dtype)])[X.indptr].astype(X.indptr.dtype)
     return sparse.csr_array((X.data[kept], found[kept], ends), shape=(X.shape[0], n_columns))
+
+
+def entries(X: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Where the entries of these rows are in ``X.data`` and ``X.indices``, row by row, and how many each row has."""
+    counts = X.indptr[rows + 1] - X.indptr[rows]
+    ends = np.cumsum(counts)
+    where = np.repeat(X.indptr[rows] - (ends - counts), counts)
+    where += np.arange(len(where), dtype=where.dtype)
+    return where, counts
+
+
+def narrowed(X: sparse.csr_array, rows: IntArray) -> tuple[sparse.csr_array, IntArray]:
+    """These rows, with the columns alone that have an entry there; and which columns these are."""
+    where, counts = entries(X, rows)
+    columns, place = np.unique(X.indices[where], return_inverse=True)
+    indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    arrays = (X.data[where], place.astype(np.int32).ravel(), indptr)
+    return sparse.csr_array(arrays, shape=(len(rows), len(columns))), columns.astype(np.intp)
 
 
 def _arrays(matrix: sparse.csr_array) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], FloatArray]:

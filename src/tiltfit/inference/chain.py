@@ -7,9 +7,9 @@ Cost O(N·L²) in time; beside the results, memory for one sequence a thread.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -81,10 +81,21 @@ class Chains:
         moved += np.arange(len(moved), dtype=np.intp)
         return moved
 
-    def take(self, sequences: IntArray) -> Chains:
+    def take(self, sequences: IntArray) -> Self:
         """These sequences alone, in this order. Kinds of edge keep their numbers."""
         offsets = np.concatenate([[0], np.cumsum(self.lengths[sequences])]).astype(np.intp)
-        return Chains(offsets, self.kind[self.positions(sequences)], self.n_kinds)
+        return replace(self, offsets=offsets, kind=self.kind[self.positions(sequences)])
+
+    def narrow(self, sequences: IntArray) -> tuple[Self, IntArray]:
+        """``take`` with the kinds of edge that occur there alone (at least one), and which kinds these are."""
+        few = self.take(sequences)
+        inner = np.ones(len(few.kind), dtype=np.bool_)
+        inner[few.first] = False
+        kinds, number = np.unique(few.kind[inner], return_inverse=True)
+        kind = np.zeros(len(few.kind), dtype=np.int32)
+        kind[inner] = number.ravel()
+        kinds = kinds if len(kinds) else np.zeros(1, dtype=np.int32)
+        return replace(few, kind=kind, n_kinds=len(kinds)), kinds.astype(np.intp)
 
     def infer(
         self,

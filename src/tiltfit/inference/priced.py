@@ -44,10 +44,6 @@ class PricedChains(Chains):
             sampled = not bool(np.all(affordable(WholeChains(chains, statistics), _AFFORDABLE)))
         return cls(chains.offsets, chains.kind, chains.n_kinds, statistics, sampled, seed)
 
-    def take(self, sequences: IntArray) -> PricedChains:
-        few = super().take(sequences)
-        return PricedChains(few.offsets, few.kind, few.n_kinds, self.statistics, self.sampled, self.seed)
-
     def infer(
         self,
         potentials: Potentials,

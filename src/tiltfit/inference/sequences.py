@@ -38,6 +38,13 @@ class Features:
     value: FloatArray
     tables: FloatArray
 
+    def take(self, place: IntArray, row: IntArray) -> Features:
+        """Places and rows get the numbers ``place`` and ``row``; what has none (−1) is left out."""
+        kept = np.flatnonzero((place[self.place] >= 0) & (row[self.row] >= 0))
+        return Features(
+            place[self.place[kept]], row[self.row[kept]], self.table[kept], self.value[kept], self.tables
+        )  # fmt: skip
+
 
 class Solution(NamedTuple):
     """q of every sequence, the prices that give it, m of every row, and which sequences converged."""
@@ -106,6 +113,26 @@ class SequenceRows:
         prices, means = np.empty(len(self)), np.empty(len(self))
         prices[order], means[order] = rows["theta"], rows["scale"] * rows["new_expectation"] + rows["offset"]
         return Solution(Marginals(log_z, node, pairs), prices, means, solved)
+
+    def take(self, sequences: IntArray, chains: Chains) -> tuple[SequenceRows, IntArray]:
+        """The rows of these sequences, which ``chains`` holds in this order; and which rows these are."""
+        positions = self.chains.positions(sequences)
+        number, place = np.full(len(self.chains), -1, dtype=np.intp), np.full(len(self.chains.kind), -1, dtype=np.intp)
+        number[sequences], place[positions] = np.arange(len(sequences)), np.arange(len(positions))
+        kept = np.flatnonzero(number[self.sequence] >= 0)
+        row = np.full(len(self), -1, dtype=np.intp)
+        row[kept] = np.arange(len(kept))
+        few = SequenceRows(
+            chains=chains,
+            sequence=number[self.sequence[kept]],
+            node=self.node.take(place, row),
+            edge=self.edge.take(place, row),
+            kind=self.kind[kept],
+            parameters=self.parameters[kept],
+            scale=self.scale[kept],
+            offset=self.offset[kept],
+        )
+        return few, kept
 
     def _records(self, order: IntArray) -> npt.NDArray[np.void]:
         """The rows as the kernel takes them."""

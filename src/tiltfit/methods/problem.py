@@ -9,6 +9,7 @@ minimise it: ``alternating`` holds q fixed between information projections, ``jo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -102,6 +103,28 @@ class Problem:
         """
         if self.active is not self:
             return self.active.evaluate(weights, start, tol, told=told)
+        found: list[Projection] = []
+
+        def projected(here: Potentials, log_z: FloatArray) -> Marginals:
+            assert self.tilt is not None
+            base = self.tilt.base(here, log_z, overwrite=True)
+            found.append(project(self.tilt, base, start=start, tol=tol, told=told))
+            return found[0].marginals
+
+        value, node, edge = self.residual(weights, projected)
+        projection = found[0] if found else None
+        if projection is not None:
+            value += self.gamma * projection.value
+        gradient = self.model.features.expect(node, edge)
+        return Evaluation(value + add_ridge(self.alpha, weights, gradient, self.model.workers), gradient, projection)
+
+    def residual(
+        self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals]
+    ) -> tuple[float, FloatArray, FloatArray | None]:
+        """Σ_labelled w·(−log p_λ(y|x)), and ω·(p − q) on nodes and edges, whose moments are the gradient.
+
+        ``projected``: q on the touched instances, of their potentials under the model and log Z.
+        """
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
@@ -115,14 +138,10 @@ class Problem:
         node.reshape(-1)[self._known_cells] -= self._known_weight
         if edge is not None and self._known_edges is not None:
             edge -= self._known_edges
-        projection = None
-        if self.tilt is not None and here is not None:
-            base = self.tilt.base(Potentials(here, potentials.edge), p.log_z[self.touched], overwrite=True)
-            projection = project(self.tilt, base, start=start, tol=tol, told=told)
-            self._subtract(projection.marginals, node, edge)
-            value += self.gamma * projection.value
-        gradient = model.features.expect(node, edge)
-        return Evaluation(value + add_ridge(self.alpha, weights, gradient, model.workers), gradient, projection)
+        if here is not None:
+            q = projected(Potentials(here, potentials.edge), p.log_z[self.touched])
+            self._subtract(q, node, edge)
+        return value, node, edge
 
     def _subtract(self, q: Marginals, node: FloatArray, edge: FloatArray | None) -> None:
         """Take ω·q from the residual on the touched instances."""
@@ -171,6 +190,45 @@ class Problem:
             tilt=self.tilt if constrained else None,
             touched=np.searchsorted(keep, self.touched) if constrained else np.empty(0, dtype=np.intp),
         )
+
+    def narrow(self, instances: IntArray) -> tuple[Problem, IntArray, IntArray]:
+        """The problem on a few instances with the weights and constraints that matter there alone: which rows of the
+        table of weights these are, and which shared rows. The ridge is left to the caller."""
+        model, weights, kinds = self.model.narrow(instances)
+        place = self._place_in_tilt[instances]
+        touched = np.flatnonzero(place >= 0)
+        tilt, rows = None, np.empty(0, dtype=np.intp)
+        if self.tilt is not None and len(touched):
+            tilt, rows = self.tilt.take(place[touched], kinds)
+        few = Problem(
+            model=model,
+            labels=self.labels[self.model.structure.positions(instances)],
+            weight=self.weight[instances],
+            alpha=np.empty(0),
+            gamma=self.gamma,
+            tilt=tilt,
+            touched=touched,
+        )
+        return few, weights, rows
+
+    @cached_property
+    def is_labelled(self) -> npt.NDArray[np.bool_]:
+        """Which instances are ``labelled``."""
+        found = np.zeros(len(self.weight), dtype=np.bool_)
+        found[self.labelled] = True
+        return found
+
+    @cached_property
+    def is_touched(self) -> npt.NDArray[np.bool_]:
+        """Which instances are ``touched``."""
+        return np.asarray(self._place_in_tilt >= 0)
+
+    @cached_property
+    def _place_in_tilt(self) -> IntArray:
+        """The number of every instance among the touched ones, −1 for others."""
+        place = np.full(len(self.weight), -1, dtype=np.intp)
+        place[self.touched] = np.arange(len(self.touched))
+        return place
 
     @cached_property
     def _known(self) -> IntArray:

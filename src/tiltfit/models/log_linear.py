@@ -14,6 +14,8 @@ import numpy.typing as npt
 
 from tiltfit.execution.moments import Moments
 from tiltfit.execution.workers import Workers
+from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
@@ -75,3 +77,22 @@ class LogLinear:
         positions = self.structure.positions(instances)
         base = None if self.base is None else Potentials(self.base.node[positions], self.base.edge)
         return LogLinear(self.features.take(positions), self.structure.take(instances), base)
+
+    def narrow(self, instances: IntArray) -> tuple[LogLinear, IntArray, IntArray | None]:
+        """The model on these instances with the weights that matter there alone: which rows of the table of weights
+        these are, and which kinds of edge. Its cost does not depend on how many others there are."""
+        positions, kinds = self.structure.positions(instances), None
+        structure: Structure
+        if isinstance(self.structure, Chains):
+            assert isinstance(self.features, ChainFeatures)
+            structure, kinds = self.structure.narrow(instances)
+            features, rows = self.features.narrow(positions, kinds)
+        else:
+            assert isinstance(self.features, AttributeFeatures)
+            structure = self.structure.take(instances)
+            features, rows = self.features.narrow(positions)  # type: ignore[assignment]
+        base = None
+        if self.base is not None:
+            edge = None if self.base.edge is None else self.base.edge[kinds]
+            base = Potentials(self.base.node[positions], edge)
+        return LogLinear(features, structure, base), rows, kinds

@@ -18,7 +18,8 @@ def check_penalty(penalty: Penalty, *, seed: int = 0) -> None:
     - Moreau: z = prox of U* satisfies (η − z)/step ∈ ∂U*(z), and no nearby point is better;
     - the gradient of U, where it exists, agrees with finite differences;
     - U is the sum of its parts, and each part's conjugate is smooth inside its dual bounds;
-    - U is convex, non-negative and zero somewhere.
+    - U is convex, non-negative and zero somewhere;
+    - ``times`` multiplies it.
 
     Write ``check_penalty(MyPenalty(...))`` in the tests of a new penalty.
     """
@@ -35,6 +36,7 @@ def check_penalty(penalty: Penalty, *, seed: int = 0) -> None:
         _check_prox(many, eta, rng)
         _check_primal_gradient(many, m)
         _check_convex(many, rng)
+        _check_multiple(many, m)
     _check_parts(penalty, rng)
 
 
@@ -107,6 +109,13 @@ def _check_primal_gradient(many: Penalty, m: FloatArray) -> None:
     h = 1e-6
     slope = (many.value(m + h) - many.value(m - h)) / (2 * h)
     _require(np.allclose(slope, grad, rtol=1e-4, atol=1e-4), "∇U by differences", slope, grad)
+
+
+def _check_multiple(many: Penalty, m: FloatArray) -> None:
+    factor = np.geomspace(0.1, 10.0, len(m))
+    values = many.value(m)
+    same = np.allclose(many.times(factor).value(m), np.where(np.isinf(values), np.inf, factor * values))
+    _require(same, "times multiplies U")
 
 
 def _check_convex(many: Penalty, rng: np.random.Generator) -> None:

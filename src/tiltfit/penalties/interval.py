@@ -44,6 +44,9 @@ class Interval(Penalty):
     def take(self, rows: IntArray) -> Interval:
         return Interval(self.low[rows], self.high[rows], self.slack[rows], self.slope[rows])
 
+    def times(self, factor: FloatArray) -> Interval:
+        return Interval(self.low, self.high, self.slack / factor, self.slope * factor)
+
     def value(self, m: FloatArray) -> FloatArray:
         d = self._distance(m)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

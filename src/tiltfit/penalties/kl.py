@@ -31,6 +31,9 @@ class GeneralisedKL(Penalty):
     def take(self, rows: IntArray) -> GeneralisedKL:
         return GeneralisedKL(self.target[rows], self.weight[rows])
 
+    def times(self, factor: FloatArray) -> GeneralisedKL:
+        return GeneralisedKL(self.target, self.weight * factor)
+
     def value(self, m: FloatArray) -> FloatArray:
         inside = np.where(m >= 0, kl_div(self.target, np.maximum(m, 0.0)), np.inf)
         return np.asarray(self.weight * inside, dtype=np.float64)

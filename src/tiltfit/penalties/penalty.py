@@ -59,6 +59,10 @@ class Penalty(ABC):
     def take(self, rows: IntArray) -> Penalty:
         """The penalty of these rows alone, in this order."""
 
+    @abstractmethod
+    def times(self, factor: FloatArray) -> Penalty:
+        """factor_k·U_k; an indicator stays what it is."""
+
     def grad(self, m: FloatArray) -> FloatArray | None:
         """U′_k(m_k) if every row is smooth, else None (generalized expectation needs it)."""
         return None

@@ -21,7 +21,14 @@ class Stacked(Penalty):
         return sum(len(block) for block in self.blocks)
 
     def take(self, rows: IntArray) -> Penalty:
-        return stack([block.take(np.array([k], dtype=np.intp)) for block, k in map(self._locate, rows)])
+        starts = np.array(self._starts())
+        of_block = np.searchsorted(starts, rows, side="right") - 1
+        runs = np.split(np.arange(len(rows)), np.flatnonzero(np.diff(of_block)) + 1)  # at least one, if without rows
+        blocks = (int(of_block[run[0]]) if len(run) else 0 for run in runs)
+        return stack([self.blocks[b].take(rows[run] - starts[b]) for b, run in zip(blocks, runs, strict=True)])
+
+    def times(self, factor: FloatArray) -> Penalty:
+        return Stacked(tuple(block.times(f) for block, f in zip(self.blocks, self._cut(factor), strict=True)))
 
     def value(self, m: FloatArray) -> FloatArray:
         return self._map(lambda block, a: block.value(a), m)
@@ -70,11 +77,6 @@ class Stacked(Penalty):
 
     def _map(self, method: Callable[[Penalty, FloatArray], FloatArray], values: FloatArray) -> FloatArray:
         return _join([method(block, a) for block, a in zip(self.blocks, self._cut(values), strict=True)])
-
-    def _locate(self, row: int) -> tuple[Penalty, int]:
-        starts = self._starts()
-        b = int(np.searchsorted(starts, row, side="right")) - 1
-        return self.blocks[b], int(row) - starts[b]
 
 
 def stack(penalties: Sequence[Penalty]) -> Penalty:

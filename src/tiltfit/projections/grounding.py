@@ -58,7 +58,8 @@ class Grounded:
     and −2 for the upper bound of a share of another event between two),
     ``group[r]`` the value of the column or the number of the instance it speaks of (else None). ``resting`` numbers the
     constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports; ``rates``
-    are those of the events that shares are of (``Strength``).
+    are those of the events that shares are of (``Strength``). ``local`` tells rows that speak of one instance each.
+    ``by_instance``: what instances add to the supports of the shared rows (instances × rows), if it was asked for.
     """
 
     constraints: ConstraintSet
@@ -74,6 +75,8 @@ class Grounded:
     noun: str = "row"
     unit: Unit = "rows"
     rates: Mapping[int, float] = field(default_factory=dict)
+    by_instance: sparse.csr_array | None = None
+    local: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -110,10 +113,13 @@ def ground(
     *,
     inference: str = "auto",
     seed: int = 0,
+    online: bool = False,
+    part: bool = False,
 ) -> Grounded:
     """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
     instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
-    ``seed``) or "auto"."""
+    ``seed``) or "auto". ``online``: with supports by instance. ``part``: they are a part of the data, so that
+    nothing is said of constraints that do not fire or cannot hold here."""
     scene = Scene(inputs, classes, structure, labels, weight, any(c.event.whole for c in constraints))
     if isinstance(structure, Independent):
         for constraint in constraints:
@@ -125,10 +131,12 @@ def ground(
     for number, constraint in enumerate(constraints):
         found = features(constraint, scene)
         if not _acts(found, scene):
-            warn_resting(constraint, scene)
             resting.append(number)
+            if not part:
+                warn_resting(constraint, scene)
             continue
-        warn_idle_words(constraint, scene)
+        if not part:
+            warn_idle_words(constraint, scene)
         _refuse_certain(constraint, found, scene)
         if not ban.take(number, constraint, found):
             blocks.append(make_rows(number, constraint, found, scene, strength))
@@ -140,7 +148,9 @@ def ground(
             constraints, None, touched, resting=tuple(resting), noun=scene.noun, unit=inputs.unit, rates=strength.rates
         )
     priced = partial(PricedChains.of, how=inference, seed=seed)
-    grounded = _assemble(constraints, blocks, ban, touched, scene, workers, priced)
+    grounded = _assemble(constraints, blocks, ban, touched, scene, workers, priced, part=part)
+    if online or part:
+        grounded["by_instance"] = _supports([block for block in blocks if not block.is_apart], scene)
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
 
@@ -195,6 +205,8 @@ def _assemble(
     scene: Scene,
     workers: Workers,
     priced: Callable[[Chains, tuple[Statistic, ...]], PricedChains],
+    *,
+    part: bool,
 ) -> dict[str, Any]:
     positions = scene.structure.positions(touched)
     structure = scene.structure.take(touched)
@@ -234,6 +246,8 @@ def _assemble(
     room = Room(scene, ban, touched, workers)
     ends = np.cumsum([0, *map(len, blocks)])
     for k, block in enumerate(blocks):
+        if part and not block.is_local:
+            continue
         if tilt.rules is not None or block.constraint.on == "all" or isinstance(structure, Chains):
             room.check(block, offset[ends[k] : ends[k + 1]])
     return {
@@ -244,10 +258,22 @@ def _assemble(
         "component": _join([b.component for b in blocks], np.intp),
         "group": tuple(g for b in blocks for g in b.group),
         "support": support,
+        "local": _join([np.full(len(b), b.is_local) for b in blocks], np.bool_),
         "shares": _shares(blocks, structure, positions, parent, scene, n_rows),
         "noun": scene.noun,
         "unit": scene.inputs.unit,
     }
+
+
+def _supports(shared: list[Rows], scene: Scene) -> sparse.csr_array:
+    for block in shared:
+        if block.constraint.on == "all":
+            raise UnsupportedError(
+                f"The constraint {scene.title(block.constraint)!r} also counts known labels (on='all'), which online "
+                "learning does not. Leave on= out, or use another solver."
+            )
+    empty = sparse.csr_array((len(scene.structure), 0))
+    return sparse.csr_array(sparse.hstack([empty, *(block.supports(scene) for block in shared)], format="csr"))
 
 
 def _shares(

@@ -14,7 +14,7 @@ variance is at most ¼) plus c²U*″ from the penalty, so that one L-BFGS-B run
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,7 @@ class LocalRows(Protocol):
         self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers, tol: float
     ) -> tuple[Marginals, FloatArray, FloatArray, bool]: ...
     def eta(self, prices: FloatArray) -> FloatArray: ...
+    def take(self, instances: IntArray, structure: Any) -> Self: ...
     def shares(self, potentials: Potentials, workers: Workers) -> FloatArray: ...
 
 
@@ -115,6 +116,35 @@ class Tilt:
     parent: IntArray | None = None
     rules: Potentials | None = None
 
+    def take(self, instances: IntArray, model_kinds: IntArray | None = None) -> tuple[Tilt, IntArray]:
+        """The same on some instances, with the rows that fire there alone; and which of the shared rows these are.
+        ``model_kinds``: the model's kinds of edge that are left."""
+        positions = self.structure.positions(instances)
+        structure: Independent | Chains
+        kinds = parent = None
+        if isinstance(self.structure, Chains):
+            structure, kinds = self.structure.narrow(instances)
+            assert self.parent is not None
+            assert model_kinds is not None
+            parent = np.minimum(np.searchsorted(model_kinds, self.parent[kinds]), len(model_kinds) - 1)
+        else:
+            structure = self.structure.take(instances)
+        features, rows = self.features.take(positions, kinds, instances)
+        local = None if self.instances is None else self.instances.take(instances, structure)
+        few = Tilt(
+            structure=structure,
+            features=features,
+            penalty=self.penalty.take(rows),
+            weight=self.weight[instances],
+            support=self.support[rows],
+            offset=self.offset[rows],
+            workers=self.workers,
+            instances=local if local is not None and len(local) else None,
+            parent=parent,
+            rules=None if self.rules is None else _at(self.rules, positions, kinds, instances),
+        )
+        return few, rows
+
     def base(self, potentials: Potentials, log_z: FloatArray, *, overwrite: bool = False) -> Potentials:
         """log p of these instances, −inf where a rule forbids: what a projection starts from.
 
@@ -163,6 +193,11 @@ class Tilt:
         sums = np.zeros((n_kinds, *edge.shape[1:]))
         np.add.at(sums, self.parent, edge)
         return sums
+
+
+def _at(rules: Potentials, positions: IntArray, kinds: IntArray | None, instances: IntArray) -> Potentials:
+    edge = None if rules.edge is None or kinds is None else rules.edge[kinds]
+    return Potentials(rules.node[positions], edge, None if rules.whole is None else rules.whole[instances])
 
 
 def information_projection(

@@ -65,6 +65,21 @@ class InstanceRows:
         workers.run(run, (indptr + np.arange(self.n + 1)) * self.events.shape[1])
         return Marginals(log_z, node), prices, share, bool(solved.all())
 
+    def take(self, instances: IntArray, structure: object = None) -> InstanceRows:
+        """The rows of these positions alone, which are numbered in this order."""
+        number = np.full(self.n, -1, dtype=np.intp)
+        number[instances] = np.arange(len(instances))
+        kept = np.flatnonzero(number[self.position] >= 0)
+        return InstanceRows(
+            n=len(instances),
+            position=number[self.position[kept]],
+            event=self.event[kept],
+            events=self.events,
+            block=self.block[kept],
+            penalty=self.penalty.take(kept),
+            support=self.support[kept],
+        )
+
     def eta(self, prices: FloatArray) -> FloatArray:
         """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""
         return np.clip(-self.support * prices, *self.penalty.dual_bounds())

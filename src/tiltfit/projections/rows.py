@@ -75,6 +75,15 @@ class Rows:
         """Whether each row speaks of one instance."""
         return is_local(self.constraint)
 
+    def supports(self, scene: Scene) -> sparse.csr_array:
+        """What every instance adds to the support of every row: instances × rows."""
+        n = len(self) // len(self.features)
+        found = [_places(self.constraint, feature, self.group_of, scene) for feature in self.features]
+        instance = np.concatenate([i for i, _, _ in found])
+        row = np.concatenate([k * n + group for k, (_, group, _) in enumerate(found)])
+        weight = np.concatenate([w for _, _, w in found])
+        return sparse.csr_array(sparse.coo_array((weight, (instance, row)), shape=(len(scene.structure), len(self))))
+
 
 def is_apart(constraint: Constraint, scene: Scene) -> bool:
     """Whether prices are found instance by instance. A share of another event is left to the solver of shared rows, and
@@ -95,7 +104,8 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
     group = np.where(group >= 0, renumbered[group], -1)
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n = len(names)
-    support = np.concatenate([_support(constraint, feature, group, n, scene) for feature in found])
+    places = (_places(constraint, feature, group, scene) for feature in found)
+    support = np.concatenate([np.bincount(of, weights=weight, minlength=n) for _, of, weight in places])
     often = strength.rates.get(number, 1.0)
     apart = is_apart(constraint, scene)
     unlisted = found[0].statistic is not None or (apart and isinstance(scene.structure, Chains))
@@ -115,7 +125,7 @@ def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: 
         support=support,
         penalty=stack(
             [
-                _penalty(constraint, feature, support[k * n : (k + 1) * n], strength, often, scene.classes)
+                penalty_of(constraint, feature.component, support[k * n : (k + 1) * n], strength, often, scene.classes)
                 for k, feature in enumerate(found)
             ]
         ),
@@ -159,16 +169,18 @@ def _parts(found: list[list[Piece]], on_edges: bool, group: IntArray, n_groups: 
     return Parts(sparse.csr_array(fires), np.concatenate(tables), np.concatenate(rows).astype(np.intp))
 
 
-def _support(constraint: Constraint, feature: Feature, group: IntArray, n: int, scene: Scene) -> FloatArray:
-    """c: how often the event could happen, in every group; of a count, how many instances there are."""
+def _places(
+    constraint: Constraint, feature: Feature, group: IntArray, scene: Scene
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Where the event could happen (of a count: the instances): instance, group and weight of every such place."""
     if constraint.event.counts and feature.among is None:
-        inside = group >= 0 if constraint.on == "all" else (group >= 0) & scene.unlabelled
-        return np.asarray(np.bincount(group[inside], weights=scene.weight[inside], minlength=n), dtype=np.float64)
+        inside = np.flatnonzero(group >= 0 if constraint.on == "all" else (group >= 0) & scene.unlabelled)
+        return inside, group[inside], scene.weight[inside]
     places = feature.pieces if feature.among is None else feature.among
     at = np.flatnonzero(np.logical_or.reduce([p.at for p in places]))
     of_group = group[scene.instance[at]]
     at, of_group = at[of_group >= 0], of_group[of_group >= 0]
-    return np.asarray(np.bincount(of_group, weights=scene.position_weight[at], minlength=n), dtype=np.float64)
+    return scene.instance[at], of_group, scene.position_weight[at]
 
 
 def _groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[IntArray, list[object]]:
@@ -208,32 +220,34 @@ def _by_value(
     return groups.astype(np.intp), list(names.tolist())
 
 
-def _penalty(
+def penalty_of(
     constraint: Constraint,
-    feature: Feature,
+    component: int,
     support: FloatArray,
     strength: Strength,
     often: float,
     classes: Sequence[object],
 ) -> Penalty:
+    """U of rows of one feature, which ``component`` names, that have these supports."""
     relation, n = constraint.relation, len(support)
     if isinstance(relation, DistributedAs):
         shares = {match(name, classes): share for name, share in relation.shares}
-        return kl(np.full(n, shares.get(feature.component, 0.0)), strength.of(constraint.beta, support))
+        return kl(np.full(n, shares.get(component, 0.0)), strength.of(constraint.beta, support))
     if isinstance(relation, About):
         # A share of another event is compared with its target inside the feature, so that 0 is wanted.
-        target = relation.target if feature.among is None else 0.0
+        target = relation.target if constraint.of is None else 0.0
         power = 1 if relation.penalty == "l1" else 2
         return REGISTRY[relation.penalty](np.full(n, target), strength.of(constraint.beta, support, often, power))
-    low, high = relation.interval if feature.among is None else _sign(constraint, feature)
+    low, high = relation.interval if constraint.of is None else _sign(constraint, component)
     slack = strength.of(constraint.slack, support, often) if constraint.slack else np.zeros(n)
     return box(np.full(n, low), np.full(n, high), slack)
 
 
-def _sign(constraint: Constraint, feature: Feature) -> tuple[float, float]:
-    """What E[event − u·among] may be."""
+def _sign(constraint: Constraint, component: int) -> tuple[float, float]:
+    """What E[event − u·among] may be: −1 − component numbers the bound u."""
     relation = constraint.relation
     low, high = relation.interval
-    is_low = isinstance(relation, AtLeast) or (isinstance(relation, Between) and feature.share == low != high)
-    is_high = isinstance(relation, AtMost) or (isinstance(relation, Between) and feature.share == high != low)
+    share = sorted(set(relation.numbers))[-1 - component]
+    is_low = isinstance(relation, AtLeast) or (isinstance(relation, Between) and share == low != high)
+    is_high = isinstance(relation, AtMost) or (isinstance(relation, Between) and share == high != low)
     return (0.0, np.inf) if is_low else (-np.inf, 0.0) if is_high else (0.0, 0.0)

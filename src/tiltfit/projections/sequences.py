@@ -51,6 +51,11 @@ class SequenceRows:
         found = self.rows.solve(potentials, start, cap, workers, weight=self.weight, tol=tol, overwrite=True)
         return found.marginals, found.prices, found.means, bool(found.solved.all())
 
+    def take(self, instances: IntArray, structure: Chains) -> SequenceRows:
+        """The rows of these sequences alone, which ``structure`` holds in this order."""
+        rows, kept = self.rows.take(instances, structure)
+        return SequenceRows(rows, self.penalty.take(kept), self.support[kept], self.weight[instances])
+
     def eta(self, prices: FloatArray) -> FloatArray:
         """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""
         return np.clip(-self.support * prices, *self.penalty.dual_bounds())

@@ -1,0 +1,275 @@
+"""Online alternating projections (§2.3): one pass learns prices and weights together, a few instances at a time.
+
+    p_i = p_λ(y|x_i),   q_i ∝ p_i·exp(θ·f′)                                        (labelled: q_i is the label)
+    θ  moves towards the expectations that were stated       (``projections.ledger``)
+    λ  moves along Σ_i ω_i·(E_q[f] − E_p[f]) − α·λ/n         (``optimize.lazy``),   ω = w, or γ·w if unlabelled
+
+for the instances i of a step, which all see the prices and weights of its start. A step costs as much as its instances
+have attributes, times labels (of chains, times labels again); an instance that no constraint touches costs nothing.
+
+n, the number of instances that count, is what was seen so far, or declared (``horizon``): the objective is Eq. 6 on so
+many of them, of which supports are estimated from what was seen. Rows that speak of one instance each are projected
+exactly as it comes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import UnsupportedError
+from tiltfit.features.chains import ChainFeatures
+from tiltfit.features.products import entries
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.priced import PricedChains, marginals
+from tiltfit.methods.problem import Problem
+from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed
+from tiltfit.projections.grounding import Grounded
+from tiltfit.projections.information import Tilt
+from tiltfit.projections.ledger import Ledger, bend
+from tiltfit.projections.stochastic import project
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+_DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled, and as many before they count
+
+
+@dataclass(frozen=True)
+class Online:
+    """How to learn online.
+
+    ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
+    ``fit``. ``batch_size``: instances a step (default: 64, and 1 as printed); the end of a call ends a step. ``horizon``:
+    how many instances stand for all of a stream; as many as were seen, if absent. ``reach``: how far the first adaptive
+    step may move a score.
+    """
+
+    steps: str = "adaptive"
+    passes: int = 5
+    batch_size: int | None = None
+    horizon: int | None = None
+    eta0: float = 0.1
+    reach: float = 5.0
+
+    @property
+    def size(self) -> int:
+        return self.batch_size or (64 if self.steps == "adaptive" else 1)
+
+    @property
+    def rule(self) -> Adaptive | Printed:
+        return Adaptive(self.reach) if self.steps == "adaptive" else Printed(self.eta0)
+
+
+@dataclass(eq=False)
+class Learner:
+    """What the next step needs. ``nodes``: weights of attributes × labels (the last row may be intercepts), ``edges``:
+    those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far; ``clock``: of the ridge;
+    ``size``: Σ |attributes| of the positions so far, which were ``positions``. It changes in place."""
+
+    online: Online
+    alpha: float
+    gamma: float
+    nodes: LazyTable
+    edges: LazyTable | None
+    ledger: Ledger
+    seed: int = 0
+    seen: int = 0
+    unlabelled: int = 0
+    positions: int = 0
+    size: float = 0.0
+    clock: float = 0.0
+    loss: float = field(default=0.0, compare=False)
+
+    def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
+        """Take the instances ``order``. ``rows``: the numbers of the shared rows of ``grounded`` in the ledger (of those
+        that speak of one instance: any)."""
+        for start in range(0, len(order), self.online.size):
+            _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
+
+    @property
+    def n(self) -> float:
+        """How many instances count."""
+        return float(self.online.horizon or self.seen)
+
+    @property
+    def growth(self) -> float:
+        """How many instances count for each that was seen."""
+        return self.n / self.seen
+
+    def weights(self) -> tuple[FloatArray, FloatArray | None]:
+        """λ as tables, ridge included; the learner is left as it is."""
+        rule, size = self.online.rule, self._mean_size
+        nodes = self.nodes.copy()
+        values = rule.rows(nodes, np.arange(len(nodes.value)), self.clock, size)
+        if self.edges is None:
+            return values, None
+        edges = self.edges.copy()
+        return values, rule.rows(edges, np.arange(len(edges.value)), self.clock, size)
+
+    @property
+    def _mean_size(self) -> float:
+        return self.size / self.positions if self.size > 0 else 1.0
+
+
+class _Step:
+    """One step of a learner."""
+
+    def __init__(self, learner: Learner, problem: Problem, grounded: Grounded, rows: IntArray) -> None:
+        self._learner, self._problem, self._grounded, self._rows = learner, problem, grounded, rows
+
+    def take(self, instances: IntArray) -> None:
+        learner, problem = self._learner, self._problem
+        rule = learner.online.rule
+        labelled = problem.is_labelled[instances]
+        for _ in range(len(instances)):
+            learner.seen += 1
+            learner.clock += rule.tick(learner.seen, learner.alpha / learner.n)
+        learner.unlabelled += int(np.sum(~labelled))
+        active = instances[labelled | problem.is_touched[instances]]
+        if not len(active):
+            self._only_prices(instances)
+            return
+        few, which, shared = problem.narrow(active)
+        self._few, self._active = few, active
+        self._measure(few)
+        size = learner._mean_size
+        values = rule.rows(learner.nodes, which, learner.clock, size)
+        weights = [values.ravel()]
+        if learner.edges is not None:
+            all_edges = np.arange(len(learner.edges.value))
+            weights.append(rule.rows(learner.edges, all_edges, learner.clock, size).ravel())
+        self._shared, self._n_unlabelled = shared, int(np.sum(~labelled))
+        loss, node, edge = few.residual(np.concatenate(weights), self._projected)
+        learner.loss += loss
+        gradient = -few.model.features.expect(node, edge)
+        split = values.size
+        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, size)
+        if learner.edges is not None:
+            on_edges = gradient[split:].reshape(learner.edges.value.shape)
+            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, size)
+        if few.tilt is None:
+            self._only_prices(instances)
+
+    def _only_prices(self, instances: IntArray) -> None:
+        """As printed, prices move at every unlabelled instance, whether a constraint fires there or not."""
+        learner, rule = self._learner, self._learner.online.rule
+        count = int(np.sum(~self._problem.is_labelled[instances]))
+        if isinstance(rule, Printed) and count:
+            nothing = np.empty(0, dtype=np.intp)
+            share = count / (learner.growth * learner.unlabelled)
+            learner.ledger.step_as_printed(nothing, learner.growth, np.empty(0), share, rule.step(learner.seen))
+
+    def _measure(self, few: Problem) -> None:
+        features = few.model.features
+        X = (features.nodes if isinstance(features, ChainFeatures) else features).X  # type: ignore[union-attr]
+        self._learner.size += float(np.sum(np.abs(X if isinstance(X, np.ndarray) else X.data)))
+        self._learner.positions += X.shape[0]
+
+    def _projected(self, here: Potentials, log_z: FloatArray) -> Marginals:
+        """q of the touched instances at the present prices; and the step of the prices."""
+        learner, tilt = self._learner, self._few.tilt
+        assert tilt is not None
+        ledger, rule = learner.ledger, learner.online.rule
+        local = self._grounded.local[self._shared]
+        rows = self._rows[self._shared[~local]]
+        assert self._grounded.by_instance is not None
+        support, visits = self._met(self._shared[~local])
+        ledger.meet(rows, support, visits)
+        total = ledger.total(rows, learner.growth)
+        printed = isinstance(rule, Printed)
+        prices = ledger.prices(rows, total, printed=printed)
+        features = tilt.features
+        if local.any():
+            features, _ = tilt.features.split(np.flatnonzero(~local))
+        of_p = self._of_model(tilt, features, here)
+        base = tilt.base(here, log_z, overwrite=True)
+        q = self._tilted(tilt, features.tilted(base, prices), local)
+        sums = features.weighted(q, tilt.structure, tilt.weight)
+        if isinstance(rule, Printed):
+            share = self._n_unlabelled / (learner.growth * learner.unlabelled)
+            ledger.step_as_printed(rows, learner.growth, sums, share, rule.step(learner.seen))
+        else:
+            component = self._grounded.component[self._shared[~local]]
+            crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
+            ledger.step(rows, total, support, visits, sums, crowd)
+        ledger.remember(rows, support, of_p, sums)
+        return q
+
+    def _met(self, shared: IntArray) -> tuple[FloatArray, FloatArray]:
+        """What the instances add to the supports of these shared rows, and how many of them have each."""
+        by_instance = self._grounded.by_instance
+        assert by_instance is not None
+        where, _ = entries(by_instance, self._active)
+        row, n = by_instance.indices[where], by_instance.shape[1]
+        support = np.bincount(row, weights=by_instance.data[where], minlength=n)[shared]
+        return np.asarray(support, dtype=np.float64), np.bincount(row, minlength=n)[shared].astype(np.float64)
+
+    def _tilted(self, tilt: Tilt, potentials: Potentials, local: npt.NDArray[np.bool_]) -> Marginals:
+        """q where the shared prices are in the potentials already."""
+        structure = tilt.structure
+        if tilt.instances is None and not local.any():
+            if isinstance(structure, PricedChains) and structure.sampled:
+                chains = replace(structure, seed=(1_000_003 * self._learner.seed + self._learner.seen) % 2**63)
+                return marginals(
+                    chains.walk(potentials, chains.start(), _DRAWS, tilt.workers, weight=tilt.weight, burn_in=_DRAWS)
+                )
+            return tilt.infer(potentials)
+        which = np.flatnonzero(local)
+        _, own = tilt.features.split(np.flatnonzero(~local))
+        alone = replace(
+            tilt, features=own, penalty=tilt.penalty.take(which), support=tilt.support[which],
+            offset=tilt.offset[which], rules=None,
+        )  # fmt: skip
+        return project(alone, potentials).marginals
+
+    @staticmethod
+    def _of_model(tilt: Tilt, features: object, here: Potentials) -> FloatArray:
+        """Σ w E_p[f′] of the shared rows."""
+        structure = tilt.structure
+        edge = None
+        if isinstance(structure, Chains):
+            structure = Chains(structure.offsets, structure.kind, structure.n_kinds)
+            assert tilt.parent is not None
+            assert here.edge is not None
+            edge = here.edge[tilt.parent]
+        p = structure.infer(Potentials(here.node, edge), tilt.workers, weight=tilt.weight)
+        plain = replace(features, whole=None)  # type: ignore[type-var]
+        return np.asarray(plain.weighted(p, structure, tilt.weight))  # type: ignore[attr-defined]
+
+
+def _edge_counts(tilt: Tilt) -> FloatArray:
+    """How many edges there are of each kind, weights included."""
+    structure = tilt.structure
+    if not isinstance(structure, Chains):
+        return np.empty(0)
+    weight = structure.spread(tilt.weight)
+    weight[structure.first] = 0.0
+    return np.asarray(np.bincount(structure.kind, weights=weight, minlength=structure.n_kinds), dtype=np.float64)
+
+
+def start(
+    problem: Problem, online: Online, *, per_firing: bool, alpha: float, free_intercept: bool = False, seed: int = 0
+) -> Learner:
+    """A learner that knows nothing, for the attributes of ``problem``."""
+    features, squares = problem.model.features, online.rule.squares
+    edges = None
+    if isinstance(features, ChainFeatures):
+        nodes = features.nodes
+        edges = LazyTable.zeros(features.kinds.shape[1], features.n_labels**2, squares=squares)
+    else:
+        nodes = features  # type: ignore[assignment]
+    n_rows = nodes.n_weights // nodes.n_labels
+    free = n_rows - 1 if free_intercept else -1
+    table = LazyTable.zeros(n_rows, nodes.n_labels, squares=squares, free=free)
+    return Learner(online, alpha, problem.gamma, table, edges, Ledger(per_firing), seed=seed)
+
+
+def check(problem: Problem) -> None:
+    """Refuse what cannot be learned a few instances at a time."""
+    features = problem.model.features
+    if isinstance(features, ChainFeatures) and not hasattr(features.nodes, "X"):
+        raise UnsupportedError("weights='observed' must know all labels beforehand: use weights='all' online.")

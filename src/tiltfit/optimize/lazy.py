@@ -1,0 +1,108 @@
+"""Weights that are learned a few rows at a time, at a cost of those rows alone.
+
+The ridge α/2·‖λ‖² pulls at every weight at every step. A clock keeps count of what it did since a row was seen last,
+and the row makes up for it when it is needed again (*lazy regularisation*): no step sweeps over all weights.
+
+Two rules for a step along a gradient g, n the number of instances:
+
+``Adaptive``   S ← S + g²,   λ ← λ + ρ·g/√S                        each weight its own step (Duchi et al. 2011)
+               λ ← λ/(1 + ρ·τ/√S),  τ = Σ_missed α/n                the ridge, implicitly: it cannot overshoot
+``Printed``    λ ← λ + η_t·g,   λ ← λ·Π_missed(1 − η_t·α/n)         η_t = 1/(t + 1/η₀): the paper's (§2.3)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+
+@dataclass(eq=False)
+class LazyTable:
+    """Rows of weights. ``settled``: up to where of the clock each has its ridge. ``square``: S (no columns where a rule
+    does without). ``free``: a row without ridge (−1: none). It changes in place."""
+
+    value: FloatArray
+    square: FloatArray
+    settled: FloatArray
+    free: int = -1
+
+    @staticmethod
+    def zeros(n_rows: int, width: int, *, squares: bool, free: int = -1) -> LazyTable:
+        # Written to, so that all memory is taken now and not little by little, as rows are met.
+        value, settled = np.full((n_rows, width), 0.0), np.full(n_rows, 0.0)
+        return LazyTable(value, np.full((n_rows, width if squares else 0), 0.0), settled, free)
+
+    def copy(self) -> LazyTable:
+        return LazyTable(self.value.copy(), self.square.copy(), self.settled.copy(), self.free)
+
+
+class Rule(Protocol):
+    """How far a step goes, and what the ridge does meanwhile."""
+
+    @property
+    def squares(self) -> bool: ...
+    def tick(self, t: float, ridge: float) -> float: ...
+    def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray: ...
+    def climb(self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, size: float) -> None: ...
+
+
+@dataclass(frozen=True)
+class Adaptive:
+    """ρ = ``reach``/``size``: so far may the first step move a score, where attributes of an instance sum to ``size``
+    on average. So the scale of the attributes does not matter."""
+
+    reach: float
+
+    @property
+    def squares(self) -> bool:
+        return True
+
+    def tick(self, t: float, ridge: float) -> float:
+        """How far an instance moves the clock; ``ridge``: α/n."""
+        return ridge
+
+    def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
+        """The weights of these rows, ridge included."""
+        from tiltfit.inference.kernels.lazy import settle_adaptive
+
+        rate = self.reach / size
+        return settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
+
+    def climb(self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, size: float) -> None:
+        from tiltfit.inference.kernels.lazy import climb_adaptive
+
+        climb_adaptive(table.value, table.square, which, gradient, self.reach / size)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """η_t = 1/(t + 1/η₀); ``eta0``: η₀."""
+
+    eta0: float
+
+    @property
+    def squares(self) -> bool:
+        return False
+
+    def step(self, t: float) -> float:
+        """η_t, t counting instances from 1."""
+        return 1 / (t + 1 / self.eta0)
+
+    def tick(self, t: float, ridge: float) -> float:
+        """How far an instance moves the clock; ``ridge``: α/n, which may not take more than all there is."""
+        return float(-np.log1p(-min(self.step(t) * ridge, 1 - 1e-12)))
+
+    def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
+        """The weights of these rows, ridge included."""
+        from tiltfit.inference.kernels.lazy import settle_plain
+
+        return settle_plain(table.value, table.settled, which, clock, table.free)
+
+    def climb(self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, size: float) -> None:
+        table.value[which] += self.step(t) * gradient

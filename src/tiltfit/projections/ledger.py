@@ -1,0 +1,161 @@
+"""Prices that are learned a few instances at a time: the information projection of a stream.
+
+    θ_r ← Π[θ_r + G_r/H_r·min(1, b_r/√v_r)]        G_r = n_r·∇U*(−c_r·θ_r) − Σ_i w_i E_q[f′_r(x_i, y)]
+                                                   H_r = ¼·Σ_places f′_r·(all that fires there) + n_r·c_r·U*″
+    μ_r ← Π[μ_r + η·(k·∇U*(−μ_r)/n̄ − Σ_i w_i E_q[f′_r(x_i, y)]/c_r)],   μ = c∘θ          (the paper's step 3, §2.3)
+
+The first is the default. n_r is the support of row r among the instances of the step and c_r that in all data: of the
+whole sum u, a firing gets its share where it happens (u/(n − m) as printed, at every instance, fires or not, has the
+same sum). H bounds the curvature of the dual there, so that G/H is a step of Newton's method; b_r of the v_r instances
+with the row so far are those of the step. Π keeps prices where U* is finite.
+
+The second is as printed, for k unlabelled instances of n̄ in all; all rows move at every step, and hardly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.features.constraints import ConstraintFeatures, Parts
+from tiltfit.penalties.interval import box
+from tiltfit.penalties.penalty import Penalty
+from tiltfit.penalties.stacked import stack
+from tiltfit.projections.grounding import Key
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+_CAP = 50.0  # odds of e⁵⁰ to one: a hard constraint that cannot hold is not priced beyond
+_RECENT = 1000.0  # firings over which expectations are told, about
+
+COLUMNS = ("dual", "second", "support", "visits", "seen_p", "seen_q", "recent", "recent_p", "recent_q")
+"""What is kept of every row: its dual variable, that of its other bound, Σ support, the number of instances with it,
+and sums of expectations under p and q, over all firings and over the last ones."""
+
+
+@dataclass(eq=False)
+class Ledger:
+    """The rows of a stream, by what they speak of. ``penalty``: theirs at a support of 1; ``per_firing``: it grows with
+    the support (``scale="support"``). ``declared``: supports in all data where they are known, else 0. It changes in
+    place."""
+
+    per_firing: bool
+    keys: list[Key] = field(default_factory=list)
+    penalty: Penalty = field(default_factory=lambda: box(np.empty(0), np.empty(0)))
+    table: FloatArray = field(default_factory=lambda: np.zeros((len(COLUMNS), 0)))
+    declared: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def __post_init__(self) -> None:
+        self._number = {key: k for k, key in enumerate(self.keys)}
+
+    def column(self, name: str) -> FloatArray:
+        """A view of what is kept of every row under that name."""
+        return np.asarray(self.table[COLUMNS.index(name)])
+
+    def enter(self, keys: Sequence[Key], penalty: Callable[[Key], Penalty]) -> IntArray:
+        """The numbers of these rows; new ones are entered."""
+        new = [key for key in dict.fromkeys(keys) if key not in self._number]
+        if new:
+            self._number |= {key: len(self.keys) + k for k, key in enumerate(new)}
+            self.keys += new
+            self.penalty = stack([self.penalty, *map(penalty, new)] if len(self.penalty) else [*map(penalty, new)])
+            self.table = np.concatenate([self.table, np.zeros((len(COLUMNS), len(new)))], axis=1)
+            self.declared = np.concatenate([self.declared, np.zeros(len(new))])
+        return np.array([self._number[key] for key in keys], dtype=np.intp)
+
+    def total(self, rows: IntArray, growth: float) -> FloatArray:
+        """c: the support in all data: as declared, else what was seen, times ``growth``."""
+        return np.where(self.declared[rows] > 0, self.declared[rows], self.column("support")[rows] * growth)
+
+    def prices(self, rows: IntArray, total: FloatArray, *, printed: bool) -> FloatArray:
+        """θ of these rows."""
+        duals = self.column("dual")[rows] + self.column("second")[rows]
+        return np.asarray(np.divide(duals, total, out=np.zeros(len(rows)), where=total > 0) if printed else duals)
+
+    def meet(self, rows: IntArray, support: FloatArray, visits: FloatArray) -> None:
+        """Instances have come in which these rows fire: support and number of instances."""
+        self.column("support")[rows] += support
+        self.column("visits")[rows] += visits
+
+    def step(
+        self,
+        rows: IntArray,
+        total: FloatArray,
+        support: FloatArray,
+        visits: FloatArray,
+        sums: FloatArray,
+        bend: FloatArray,
+    ) -> None:
+        """The first formula; ``sums``: Σ w E_q[f′], ``bend``: ¼·Σ of H."""
+        part, origin, duals = self._parts(rows, total if self.per_firing else None)
+        c, n = total[origin], support[origin]
+        low, high = part.dual_bounds()
+        eta = np.clip(-c * duals, low, high)
+        slope = n * part.grad_conjugate(eta) - sums[origin]
+        curvature = np.maximum(bend[origin], 1e-12) + n * c * part.curvature_conjugate(eta)
+        slower = np.minimum(1.0, visits / np.sqrt(self.column("visits")[rows]))[origin]
+        moved = duals + slope / curvature * slower
+        self._keep(rows, origin, np.clip(moved, np.maximum(-high / c, -_CAP), np.minimum(-low / c, _CAP)))
+
+    def step_as_printed(self, rows: IntArray, growth: float, sums: FloatArray, share: float, eta: float) -> None:
+        """The second formula; ``sums``: Σ w E_q[f′] of ``rows``, ``share``: k/n̄."""
+        everything = np.arange(len(self))
+        total = self.total(everything, growth)
+        met = np.zeros(len(self))
+        met[rows] = sums
+        part, origin, duals = self._parts(everything, total if self.per_firing else None)
+        low, high = part.dual_bounds()
+        mean = np.divide(met, total, out=np.zeros(len(self)), where=total > 0)
+        moved = duals + eta * (share * part.grad_conjugate(np.clip(-duals, low, high)) - mean[origin])
+        self._keep(everything, origin, np.where(total[origin] > 0, np.clip(moved, -high, -low), duals))
+
+    def remember(self, rows: IntArray, support: FloatArray, of_p: FloatArray, of_q: FloatArray) -> None:
+        """Sums of expectations under p and q, for the report."""
+        keep = np.exp(-support / _RECENT)
+        for name, value in (("recent", support), ("recent_p", of_p), ("recent_q", of_q)):
+            self.column(name)[rows] = keep * self.column(name)[rows] + value
+        self.column("seen_p")[rows] += of_p
+        self.column("seen_q")[rows] += of_q
+
+    def _parts(self, rows: IntArray, total: FloatArray | None) -> tuple[Penalty, IntArray, FloatArray]:
+        """The smooth parts of U, the row of each, and its dual variable."""
+        penalty = self.penalty.take(rows)
+        if total is not None:
+            penalty = penalty.times(np.where(total > 0, total, 1.0))
+        part, origin = penalty.parts()
+        first = np.zeros(len(origin), dtype=np.bool_)
+        first[np.unique(origin, return_index=True)[1]] = True
+        return part, origin, np.where(first, self.column("dual")[rows][origin], self.column("second")[rows][origin])
+
+    def _keep(self, rows: IntArray, origin: IntArray, duals: FloatArray) -> None:
+        first = np.zeros(len(origin), dtype=np.bool_)
+        first[np.unique(origin, return_index=True)[1]] = True
+        self.column("dual")[rows[origin[first]]] = duals[first]
+        self.column("second")[rows[origin[~first]]] = duals[~first]
+
+
+def bend(features: ConstraintFeatures, weight: FloatArray, edges: FloatArray, component: IntArray) -> FloatArray:
+    """¼·Σ_places f′_r·Σ_r′ f′_r′: a bound of the variance of every row's sum, with what other rows do at the same
+    place, where places are independent. ``weight``: of positions; ``edges``: how many there are of each kind."""
+    sums = _crowding(features.node, weight, features.n_rows, component)
+    if features.edge is not None:
+        sums += _crowding(features.edge, edges, features.n_rows, component)
+    if features.whole is not None:
+        sums += _crowding(features.whole, np.ones(features.whole.fires.shape[0]), features.n_rows, component)
+    return sums / 4
+
+
+def _crowding(parts: Parts, weight: FloatArray, n_rows: int, component: IntArray) -> FloatArray:
+    reach = np.ptp(parts.table, axis=1) if parts.table.size else np.zeros(len(parts.table))
+    # The classes of a distribution vary together: their covariance is at most ½, however many there are.
+    together = np.where(component[parts.row] >= 0, 2 / max(2, parts.table.shape[1]), 1.0)
+    crowd = np.repeat(weight * (parts.fires @ (reach * together)), np.diff(parts.fires.indptr))
+    sums = reach * np.bincount(parts.fires.indices, weights=crowd * parts.fires.data, minlength=len(reach))
+    return np.asarray(np.bincount(parts.row, weights=sums, minlength=n_rows), dtype=np.float64)
