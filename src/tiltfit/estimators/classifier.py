@@ -66,7 +66,12 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     solver : {"auto", "alternating", "joint", "sgd"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
-        (with max_iter=10). ``auto`` is ``joint``.
+        (with max_iter=10). ``online`` learns prices and weights together, a few instances at a time (``online=``).
+        ``auto`` is ``joint``.
+    online : dict, optional
+        How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
+        (64): rows a step; ``horizon``: how many rows stand for all of a stream (default: as many as were seen);
+        ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten. A matrix is taken as
         it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
@@ -126,6 +131,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ['hockey', 'baseball']
     """
 
+    coef_, intercept_ = Settled(), Settled()
+
     def __init__(
         self,
         constraints: Any = (),
@@ -134,6 +141,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model: str = "maxent",
         method: str = "ap",
         solver: str = "auto",
+        online: Any = None,
         vectorizer: Any = "auto",
         feature_names: Iterable[str] | None = None,
         alpha: float = 1.0,
@@ -156,6 +164,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.method = method
         self.solver = solver
+        self.online = online
         self.vectorizer = vectorizer
         self.feature_names = feature_names
         self.alpha = alpha
@@ -213,8 +222,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_impossible_labels(q0, labels, classes)
         model = _model(matrix, len(classes), q0, workers)
         grounded = ground(
-            constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers
-        )
+            constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
+            online=options.solver == "online",
+        )  # fmt: skip
         warn_unspoken_classes(classes, labels, constraints)
         unit = inputs.unit
         del inputs  # its indexes are as large as X, and nobody looks at it any more
@@ -230,14 +240,12 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             touched=grounded.touched,
         )
         names = encoder.names if encoder is not None else self._names()
-        fit = solve(
+        fit, stream = solve(
             problem,
+            grounded,
             options,
             given=self._given_start(classes, names, matrix.shape[1]),
-            init=self.init,
-            n_init=int(self.n_init),
-            random_state=self.random_state,
-            callback=self.callback,
+            estimator=self,
             development=self._development(kept_aside, patience, encoder, classes, workers),
         )
         del problem  # and its copy of the rows that matter
@@ -255,7 +263,89 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._model_names, self._message = encoder, names, fit.message
         self._constraints, self._strength, self._base = constraints, options.strength, self.base
-        self._prices = fitted_prices(grounded, fit)
+        self._prices, self._stream = fitted_prices(grounded, fit), stream
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows of a stream, in their order; each is looked at once.
+
+        The first call fixes parameters, classes and features: name all ``classes`` (here or in the constructor) unless
+        the constraints do. Texts are hashed by default (``vectorizer="hashing"``); any other vectorizer knows the words
+        of the first call alone. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A
+        call that is refused leaves the estimator as it was.
+        """
+        before = dict(self.__dict__)
+        try:
+            problem, grounded = self._chunk(X, y, classes, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self._stream.learn(problem, grounded, self.classes_.tolist())
+        self._stream.finish(self, grounded, self._stream_unit)
+        return self
+
+    def _chunk(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
+        """The next part of a stream as a problem; begins a stream, if there is none yet."""
+        refuse_after_batch(self)
+        first = not hasattr(self, "_stream")
+        if first:
+            options = Options.of(self)
+            constraints = ConstraintSet.of(self.constraints)
+            hashed = self.vectorizer if self.vectorizer != "auto" else "hashing"
+            encoder, matrix, inputs = self._learn_encoder(X, hashed)
+            declared = self._declared(classes, constraints, y)
+        else:
+            matrix = self._matrix(X)
+            inputs, constraints, declared = self._inputs(X, matrix), self._constraints, self.classes_.tolist()
+            refuse_other_classes(classes, declared)
+        found, labels = encode_labels(y, inputs.n, declared, constraints)
+        weight = self._weights(sample_weight, matrix)
+        if first:
+            self._begin(options, constraints.with_classes(found.tolist()), encoder, found, inputs.unit)
+            self.n_features_in_ = matrix.shape[1]
+        workers = Workers(threads(self.n_jobs))
+        q0 = log_base(self._base, X, inputs.n, self.classes_, fitting=False)
+        refuse_impossible_labels(q0, labels, self.classes_)
+        model = _model(matrix, len(self.classes_), q0, workers)
+        self._refuse_lost()
+        grounded = ground(
+            self._constraints, inputs, self.classes_.tolist(), model.structure, labels, weight, self._strength, workers,
+            part=True,
+        )  # fmt: skip
+        problem = Problem(
+            model=model, labels=labels, weight=weight, alpha=np.empty(0), gamma=float(self.gamma), tilt=grounded.tilt,
+            touched=grounded.touched,
+        )  # fmt: skip
+        if first:
+            self._stream = Stream.begin(
+                problem, options.online, self._strength, float(self.alpha), self.random_state,
+                free=not self.penalize_intercept,
+            )  # fmt: skip
+            given = self._given_start(self.classes_, self._model_names, matrix.shape[1])
+            if given is not None:
+                self._stream.learner.start_from(given)
+        return problem, grounded
+
+    def _begin(
+        self,
+        options: Options,
+        constraints: ConstraintSet,
+        encoder: TextEncoder | TableEncoder | None,
+        classes: npt.NDArray[Any],
+        unit: str,
+    ) -> None:
+        self.classes_, self._constraints, self._encoder, self._base = classes, constraints, encoder, self.base
+        self._model_names = encoder.names if encoder is not None and not encoder.is_hashed else self._names()
+        self._strength, self._stream_unit = options.strength, unit
+        if isinstance(encoder, TableEncoder):
+            self.columns_in_ = encoder.columns
+
+    @staticmethod
+    def _declared(classes: Any, constraints: ConstraintSet, y: Any) -> list[Any] | None:
+        pass
+
+    def _settle(self) -> None:
+        table, _ = self._stream.learner.weights()
+        self.coef_, self.intercept_ = np.ascontiguousarray(table[:-1].T), table[-1].copy()
 
     # Using
 

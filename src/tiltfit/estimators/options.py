@@ -11,9 +11,11 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+from tiltfit.estimators.streaming import online_options
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.priced import HOW
 from tiltfit.methods import SOLVERS
+from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
 from tiltfit.projections.grounding import Strength
 
@@ -30,6 +32,7 @@ class Options:
     max_iter: int
     tol: float
     n_jobs: int
+    online: Online
 
     @staticmethod
     def of(estimator: Any, models: tuple[str, ...] = ("maxent",)) -> Options:
@@ -37,7 +40,7 @@ class Options:
         _one_of("model", estimator.model, models)
         _one_of("method", estimator.method, METHODS)
         _one_of("scale", estimator.scale, SCALES)
-        _one_of("solver", estimator.solver, ("auto", *SOLVERS))
+        _one_of("solver", estimator.solver, ("auto", *SOLVERS, "online"))
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
         if isinstance(estimator.init, str):
             _one_of("init", estimator.init, STARTS)
@@ -67,6 +70,7 @@ class Options:
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
             n_jobs=threads(estimator.n_jobs),
+            online=online_options(estimator.online),
         )
 
     def workers(self) -> Workers:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.errors import UnsupportedError
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.products import entries
 from tiltfit.inference.chain import Chains
@@ -43,9 +42,9 @@ class Online:
     """How to learn online.
 
     ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
-    ``fit``. ``batch_size``: instances a step (default: 64, and 1 as printed); the end of a call ends a step. ``horizon``:
-    how many instances stand for all of a stream; as many as were seen, if absent. ``reach``: how far the first adaptive
-    step may move a score.
+    ``fit``. ``batch_size``: instances a step (default: 64, and 1 as printed); the end of a call ends a step.
+    ``horizon``: how many instances stand for all of a stream; as many as were seen, if absent. ``reach``: how far the
+    first adaptive step may move a score.
     """
 
     steps: str = "adaptive"
@@ -85,8 +84,8 @@ class Learner:
     loss: float = field(default=0.0, compare=False)
 
     def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
-        """Take the instances ``order``. ``rows``: the numbers of the shared rows of ``grounded`` in the ledger (of those
-        that speak of one instance: any)."""
+        """Take the instances ``order``. ``rows``: the numbers of the shared rows of ``grounded`` in the ledger (any, if
+        they speak of one instance each)."""
         for start in range(0, len(order), self.online.size):
             _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
 
@@ -98,7 +97,7 @@ class Learner:
     @property
     def growth(self) -> float:
         """How many instances count for each that was seen."""
-        return self.n / self.seen
+        return self.n / max(1, self.seen)
 
     def weights(self) -> tuple[FloatArray, FloatArray | None]:
         """λ as tables, ridge included; the learner is left as it is."""
@@ -109,6 +108,23 @@ class Learner:
             return values, None
         edges = self.edges.copy()
         return values, rule.rows(edges, np.arange(len(edges.value)), self.clock, size)
+
+    def flat_weights(self) -> FloatArray:
+        """λ as one vector."""
+        return np.concatenate([table.ravel() for table in self.weights() if table is not None])
+
+    def start_from(self, weights: FloatArray) -> None:
+        """Begin at these weights, a vector."""
+        split = self.nodes.value.size
+        self.nodes.value[:] = weights[:split].reshape(self.nodes.value.shape)
+        if self.edges is not None:
+            self.edges.value[:] = weights[split:].reshape(self.edges.value.shape)
+
+    def prices(self) -> FloatArray:
+        """θ of all rows."""
+        rows = np.arange(len(self.ledger))
+        total = self.ledger.total(rows, self.growth)
+        return self.ledger.prices(rows, total, printed=isinstance(self.online.rule, Printed))
 
     @property
     def _mean_size(self) -> float:
@@ -185,10 +201,11 @@ class _Step:
         features = tilt.features
         if local.any():
             features, _ = tilt.features.split(np.flatnonzero(~local))
-        of_p = self._of_model(tilt, features, here)
+        p = self._of_model(tilt, here)
         base = tilt.base(here, log_z, overwrite=True)
-        q = self._tilted(tilt, features.tilted(base, prices), local)
+        q, divergence = self._tilted(tilt, features.tilted(base, prices), local)
         sums = features.weighted(q, tilt.structure, tilt.weight)
+        learner.loss += learner.gamma * (divergence + float(prices @ sums))
         if isinstance(rule, Printed):
             share = self._n_unlabelled / (learner.growth * learner.unlabelled)
             ledger.step_as_printed(rows, learner.growth, sums, share, rule.step(learner.seen))
@@ -196,7 +213,12 @@ class _Step:
             component = self._grounded.component[self._shared[~local]]
             crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
             ledger.step(rows, total, support, visits, sums, crowd)
-        ledger.remember(rows, support, of_p, sums)
+        plain = replace(features, whole=None)
+        of_p = plain.weighted(p, tilt.structure, tilt.weight)
+        if features.whole is not None:
+            of_p[features.whole.row] = np.nan  # only samples could tell
+        met = {"support": support, "of_p": of_p, "of_q": sums}
+        ledger.remember(rows, met | self._others(self._shared[~local], p, q))
         return q
 
     def _met(self, shared: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -208,37 +230,52 @@ class _Step:
         support = np.bincount(row, weights=by_instance.data[where], minlength=n)[shared]
         return np.asarray(support, dtype=np.float64), np.bincount(row, minlength=n)[shared].astype(np.float64)
 
-    def _tilted(self, tilt: Tilt, potentials: Potentials, local: npt.NDArray[np.bool_]) -> Marginals:
-        """q where the shared prices are in the potentials already."""
+    def _tilted(self, tilt: Tilt, potentials: Potentials, local: npt.NDArray[np.bool_]) -> tuple[Marginals, float]:
+        """q where the shared prices are in the potentials already, and Σ w·D(q‖·) to these (NaN if it is sampled)."""
         structure = tilt.structure
         if tilt.instances is None and not local.any():
             if isinstance(structure, PricedChains) and structure.sampled:
                 chains = replace(structure, seed=(1_000_003 * self._learner.seed + self._learner.seen) % 2**63)
-                return marginals(
-                    chains.walk(potentials, chains.start(), _DRAWS, tilt.workers, weight=tilt.weight, burn_in=_DRAWS)
+                found = chains.walk(
+                    potentials, chains.start(), _DRAWS, tilt.workers, weight=tilt.weight, burn_in=_DRAWS
                 )
-            return tilt.infer(potentials)
+                return marginals(found), float("nan")
+            q = tilt.infer(potentials)
+            return q, -float(tilt.weight @ q.log_z)
         which = np.flatnonzero(local)
         _, own = tilt.features.split(np.flatnonzero(~local))
         alone = replace(
             tilt, features=own, penalty=tilt.penalty.take(which), support=tilt.support[which],
             offset=tilt.offset[which], rules=None,
         )  # fmt: skip
-        return project(alone, potentials).marginals
+        projection = project(alone, potentials)
+        return projection.marginals, projection.divergence
 
     @staticmethod
-    def _of_model(tilt: Tilt, features: object, here: Potentials) -> FloatArray:
-        """Σ w E_p[f′] of the shared rows."""
-        structure = tilt.structure
-        edge = None
+    def _of_model(tilt: Tilt, here: Potentials) -> Marginals:
+        """p of the touched instances, its edges by the kinds of the tilt."""
+        structure, edge = tilt.structure, None
         if isinstance(structure, Chains):
             structure = Chains(structure.offsets, structure.kind, structure.n_kinds)
             assert tilt.parent is not None
             assert here.edge is not None
             edge = here.edge[tilt.parent]
-        p = structure.infer(Potentials(here.node, edge), tilt.workers, weight=tilt.weight)
-        plain = replace(features, whole=None)  # type: ignore[type-var]
-        return np.asarray(plain.weighted(p, structure, tilt.weight))  # type: ignore[attr-defined]
+        return structure.infer(Potentials(here.node, edge), tilt.workers, weight=tilt.weight)
+
+    def _others(self, shared: IntArray, p: Marginals, q: Marginals) -> dict[str, FloatArray]:
+        """For rows that are shares of other events, E[other] under p and q."""
+        shares, whole = self._grounded.shares, self._problem.tilt
+        if shares is None or whole is None or self._few.tilt is None:
+            return {}
+        place = self._problem.place_in_tilt[self._active[self._few.touched]]
+        assert isinstance(whole.structure, Chains)
+        other, rows = shares.other.take(whole.structure.positions(place), whole.structure.narrow(place)[1], place)
+        found = {}
+        for name, marginals_of in (("other_p", p), ("other_q", q)):
+            sums = np.zeros(shares.other.n_rows)
+            sums[rows] = other.weighted(marginals_of, self._few.tilt.structure, self._few.tilt.weight)
+            found[name] = sums[shared]
+        return found
 
 
 def _edge_counts(tilt: Tilt) -> FloatArray:
@@ -251,7 +288,7 @@ def _edge_counts(tilt: Tilt) -> FloatArray:
     return np.asarray(np.bincount(structure.kind, weights=weight, minlength=structure.n_kinds), dtype=np.float64)
 
 
-def start(
+def begin(
     problem: Problem, online: Online, *, per_firing: bool, alpha: float, free_intercept: bool = False, seed: int = 0
 ) -> Learner:
     """A learner that knows nothing, for the attributes of ``problem``."""
@@ -266,10 +303,3 @@ def start(
     free = n_rows - 1 if free_intercept else -1
     table = LazyTable.zeros(n_rows, nodes.n_labels, squares=squares, free=free)
     return Learner(online, alpha, problem.gamma, table, edges, Ledger(per_firing), seed=seed)
-
-
-def check(problem: Problem) -> None:
-    """Refuse what cannot be learned a few instances at a time."""
-    features = problem.model.features
-    if isinstance(features, ChainFeatures) and not hasattr(features.nodes, "X"):
-        raise UnsupportedError("weights='observed' must know all labels beforehand: use weights='all' online.")

@@ -195,7 +195,7 @@ class Problem:
         """The problem on a few instances with the weights and constraints that matter there alone: which rows of the
         table of weights these are, and which shared rows. The ridge is left to the caller."""
         model, weights, kinds = self.model.narrow(instances)
-        place = self._place_in_tilt[instances]
+        place = self.place_in_tilt[instances]
         touched = np.flatnonzero(place >= 0)
         tilt, rows = None, np.empty(0, dtype=np.intp)
         if self.tilt is not None and len(touched):
@@ -221,10 +221,10 @@ class Problem:
     @cached_property
     def is_touched(self) -> npt.NDArray[np.bool_]:
         """Which instances are ``touched``."""
-        return np.asarray(self._place_in_tilt >= 0)
+        return np.asarray(self.place_in_tilt >= 0)
 
     @cached_property
-    def _place_in_tilt(self) -> IntArray:
+    def place_in_tilt(self) -> IntArray:
         """The number of every instance among the touched ones, −1 for others."""
         place = np.full(len(self.weight), -1, dtype=np.intp)
         place[self.touched] = np.arange(len(self.touched))

@@ -32,9 +32,13 @@ IntArray = npt.NDArray[np.intp]
 _CAP = 50.0  # odds of e⁵⁰ to one: a hard constraint that cannot hold is not priced beyond
 _RECENT = 1000.0  # firings over which expectations are told, about
 
-COLUMNS = ("dual", "second", "support", "visits", "seen_p", "seen_q", "recent", "recent_p", "recent_q")
-"""What is kept of every row: its dual variable, that of its other bound, Σ support, the number of instances with it,
-and sums of expectations under p and q, over all firings and over the last ones."""
+SUMS = ("support", "of_p", "of_q", "other_p", "other_q")
+"""Sums of which expectations are told, over all firings and over the last ones: supports, Σ w E[f′] under p and q, and
+for shares of another event that of the other."""
+
+COLUMNS = ("dual", "second", "visits", "share", *SUMS, *(f"recent_{name}" for name in SUMS))
+"""What is kept of every row: its dual variable, that of its other bound, the number of instances with it, which share
+of another event it is compared with (NaN: none), and ``SUMS``."""
 
 
 @dataclass(eq=False)
@@ -59,14 +63,17 @@ class Ledger:
         """A view of what is kept of every row under that name."""
         return np.asarray(self.table[COLUMNS.index(name)])
 
-    def enter(self, keys: Sequence[Key], penalty: Callable[[Key], Penalty]) -> IntArray:
-        """The numbers of these rows; new ones are entered."""
+    def enter(self, keys: Sequence[Key], describe: Callable[[Key], tuple[Penalty, float]]) -> IntArray:
+        """The numbers of these rows; new ones are entered, with their penalty and the share they are compared with."""
         new = [key for key in dict.fromkeys(keys) if key not in self._number]
         if new:
             self._number |= {key: len(self.keys) + k for k, key in enumerate(new)}
             self.keys += new
-            self.penalty = stack([self.penalty, *map(penalty, new)] if len(self.penalty) else [*map(penalty, new)])
-            self.table = np.concatenate([self.table, np.zeros((len(COLUMNS), len(new)))], axis=1)
+            found = [describe(key) for key in new]
+            self.penalty = stack([*([self.penalty] if len(self.penalty) else []), *(penalty for penalty, _ in found)])
+            added = np.zeros((len(COLUMNS), len(new)))
+            added[COLUMNS.index("share")] = [share for _, share in found]
+            self.table = np.concatenate([self.table, added], axis=1)
             self.declared = np.concatenate([self.declared, np.zeros(len(new))])
         return np.array([self._number[key] for key in keys], dtype=np.intp)
 
@@ -116,13 +123,44 @@ class Ledger:
         moved = duals + eta * (share * part.grad_conjugate(np.clip(-duals, low, high)) - mean[origin])
         self._keep(everything, origin, np.where(total[origin] > 0, np.clip(moved, -high, -low), duals))
 
-    def remember(self, rows: IntArray, support: FloatArray, of_p: FloatArray, of_q: FloatArray) -> None:
-        """Sums of expectations under p and q, for the report."""
-        keep = np.exp(-support / _RECENT)
-        for name, value in (("recent", support), ("recent_p", of_p), ("recent_q", of_q)):
-            self.column(name)[rows] = keep * self.column(name)[rows] + value
-        self.column("seen_p")[rows] += of_p
-        self.column("seen_q")[rows] += of_q
+    def remember(self, rows: IntArray, sums: dict[str, FloatArray]) -> None:
+        """What these rows came to, for the report; the support is added already."""
+        keep = np.exp(-sums["support"] / _RECENT)
+        for name, value in sums.items():
+            self.column(f"recent_{name}")[rows] = keep * self.column(f"recent_{name}")[rows] + value
+            if name != "support":
+                self.column(name)[rows] += value
+
+    def told(self, rows: IntArray, under: str, *, recent: bool = True) -> FloatArray:
+        """Expectations under "p" or "q" as people speak of them, of late or of all that was met."""
+        prefix = "recent_" if recent else ""
+        of, other, support = (self.column(prefix + name)[rows] for name in (f"of_{under}", f"other_{under}", "support"))
+        share = self.column("share")[rows]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(np.isnan(share), of / support, share + np.where(other > 0, of / other, 0.0))
+
+    def unit(self, rows: IntArray) -> FloatArray:
+        """A unit of m in units of what is told."""
+        support, other = self.column("recent_support")[rows], self.column("recent_other_q")[rows]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(np.isnan(self.column("share")[rows]) | (other <= 0), 1.0, support / other)
+
+    def cost(self, growth: float) -> float:
+        """U at the expectations under q as they were met; where it is infinite (hard constraints) it adds nothing."""
+        rows = np.flatnonzero(self.column("recent_support") > 0)
+        total = self.total(rows, growth)
+        penalty = self.penalty.take(rows).times(total) if self.per_firing else self.penalty.take(rows)
+        value = penalty.value(self.expectation(rows))
+        return float(np.sum(value[np.isfinite(value)]))
+
+    def expectation(self, rows: IntArray) -> FloatArray:
+        """m(q) of rows that have fired, of late."""
+        return self.column("recent_of_q")[rows] / self.column("recent_support")[rows]
+
+    def worst_violation(self) -> float:
+        """The largest distance between an expectation under q and where its penalty is least."""
+        rows = np.flatnonzero(self.column("recent_support") > 0)
+        return float(np.max(self.penalty.take(rows).violation(self.expectation(rows)), initial=0.0))
 
     def _parts(self, rows: IntArray, total: FloatArray | None) -> tuple[Penalty, IntArray, FloatArray]:
         """The smooth parts of U, the row of each, and its dual variable."""

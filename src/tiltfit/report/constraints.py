@@ -21,7 +21,7 @@ from tiltfit.report.sampling import allowance, in_words, warn_sampling, worth
 if TYPE_CHECKING:
     from rich.table import Table
 
-_MET = 0.005  # within half a per cent of what was asked
+MET = 0.005  # within half a per cent of what was asked
 _FAR = 0.25  # a soft constraint missed by this much has hardly been heard
 
 
@@ -34,11 +34,13 @@ class Entry:
     the largest.
     ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: what an instance is
     called if it is stated for each. ``counts``: its expectations are mean numbers, not shares.
-    ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard), ``rests`` (never
-    fires) or ``rules`` (acts by forbidding labels).
+    ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard; in a stream:
+    ``learning``), ``rests`` (never fires) or ``rules`` (acts by forbidding labels).
     ``effective`` and ``r_hat``: where q was sampled, how many independent draws its expectation is worth and how well
     the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no more
     than three standard errors (more, if it has many expectations) is met.
+    ``drift``: in a stream, how far its expectation under the model has moved of late from the mean of all that was met;
+    ``model`` and ``projected`` are those of late then (``model`` is None where only samples could tell).
     """
 
     name: str | None
@@ -56,6 +58,7 @@ class Entry:
     instance: str | None = None
     effective: float | None = None
     r_hat: float | None = None
+    drift: float | None = None
 
     @property
     def title(self) -> str:
@@ -81,6 +84,8 @@ class Entry:
         """The status in words."""
         if self.status == "rests":
             return "rests: it finds nothing unlabelled"
+        if self.status == "learning":
+            return f"is being learned: off by {self.miss}"
         if self.status == "rules":
             return "holds everywhere: it rules labels out"
         if self.status == "violated":
@@ -135,13 +140,15 @@ class ConstraintReport:
 
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
         table.add_column("constraint", ratio=1)
-        for heading in ("support", "model", "projected", "price"):
+        streamed = any(entry.drift is not None for entry in self.entries)
+        for heading in ("support", "model", "projected", "price", *(["drift"] if streamed else [])):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("verdict", max_width=26)
         for entry in self.entries:
             style = {"violated": "red", "rests": "yellow", "missed": ""}.get(entry.status, "")
             told = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
-            table.add_row(Text(_sentence(entry)), *_numbers(entry), Text(told, style=style))
+            drift = [_drift(entry)] if streamed else []
+            table.add_row(Text(_sentence(entry)), *_numbers(entry), *drift, Text(told, style=style))
         return table
 
     def __str__(self) -> str:
@@ -151,13 +158,15 @@ class ConstraintReport:
         for entry in self.entries:
             lines.append(_sentence(entry))
             support, model, projected, price = _numbers(entry)
-            if entry.model is None:
+            if entry.projected is None:
                 lines.append(f"    support {support}; {entry.verdict}")
             else:
                 groups = f" in {entry.groups} groups" if entry.groups > 1 else ""
+                drift = "" if entry.drift is None else f", drift {_drift(entry)}"
+                told = f"model {model}, " if model else ""
                 lines.append(
-                    f"    model {model}, projected {projected}, price {price}, "
-                    f"support {support}{groups}; {entry.verdict}"
+                    f"    {told}projected {projected}, price {price}, "
+                    f"support {support}{groups}{drift}; {entry.verdict}"
                     + ("" if entry.sampled is None else f"; {entry.sampled}")
                 )
         return "\n".join(lines)
@@ -246,7 +255,7 @@ class _Rows:
         support, n_bounds = self._support[rows], len(np.unique(g.component[rows]))
         prices, violation = self._projection.prices[rows], self._projection.violation[rows] * self._unit[rows]
         worst, hard = float(np.max(violation)), constraint.is_hard
-        limit = allowance(self._projection, self._unit)[rows] if hard else _MET
+        limit = allowance(self._projection, self._unit)[rows] if hard else MET
         status = "met" if np.all(violation <= limit) else ("violated" if hard else "missed")
         effective, r_hat = worth(self._projection, rows)
         return Entry(
@@ -278,14 +287,21 @@ def _sentence(entry: Entry) -> str:
 
 
 def _numbers(entry: Entry) -> tuple[str, str, str, str]:
-    if entry.model is None or entry.projected is None or entry.price is None:
+    if entry.projected is None or entry.price is None:
         return f"{entry.support:,.0f}", "", "", ""
-    return f"{entry.support:,.0f}", entry.amount(entry.model), entry.amount(entry.projected), _price(entry.price)
+    model = "" if entry.model is None else entry.amount(entry.model)
+    return f"{entry.support:,.0f}", model, entry.amount(entry.projected), _price(entry.price)
 
 
 def _price(price: float) -> str:
     """Two digits that count: the price of a constraint on thousands of rows is small, and still moves them all."""
     return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
+
+
+def _drift(entry: Entry) -> str:
+    if entry.drift is None:
+        return ""
+    return ("+" if entry.drift >= 0 else "-") + entry.amount(abs(entry.drift))
 
 
 def _percent(share: float) -> str:
