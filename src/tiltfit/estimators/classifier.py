@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +31,8 @@ from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
-from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
+from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
@@ -67,9 +68,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
         (with max_iter=10). ``auto`` is ``joint``.
-    vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
-        How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten. A matrix is taken as
-        it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
+    vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
+        How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten. ``hashing`` learns no
+        vocabulary: words are hashed into 2**18 columns, log counts scaled to length ten. A matrix is taken as it is:
+        with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
     feature_names : list of str, optional
         Names of the columns of a matrix, so that constraints can speak of them.
     alpha : float
@@ -90,7 +92,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_init : int
         Number of starts, the first from ``init`` and the others random; the lowest objective wins.
     warm_start : bool
-        Start from the last fit, features matched by name.
+        Start from the last fit, features matched by name (hashed ones by column).
     max_iter : int
         At most this many rounds.
     tol : float
@@ -104,7 +106,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_
+    classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_ (not if hashed)
     columns_in_ : list of str
         The columns of the table, if X was a table with texts.
     objective_ : float
@@ -211,7 +213,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         workers = options.workers()
         q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
         refuse_impossible_labels(q0, labels, classes)
-        model = _model(matrix, len(classes), q0, workers)
+        names = encoder.names if encoder is not None else self._names()
+        is_hashed = bool(names and buckets(names))
+        model = _model(matrix, len(classes), q0, workers, occupied=is_hashed)
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers
         )
@@ -229,25 +233,28 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             tilt=grounded.tilt,
             touched=grounded.touched,
         )
-        names = encoder.names if encoder is not None else self._names()
+        assert isinstance(model.features, AttributeFeatures)
+        given = self._given_start(classes, names, matrix.shape[1])
         fit = solve(
             problem,
             options,
-            given=self._given_start(classes, names, matrix.shape[1]),
+            given=None if given is None else model.features.own(given),
             init=self.init,
             n_init=int(self.n_init),
             random_state=self.random_state,
             callback=self.callback,
-            development=self._development(kept_aside, patience, encoder, classes, workers),
+            development=self._development(kept_aside, patience, encoder, classes, model.features),
         )
         del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        table = fit.weights.reshape(-1, len(classes))
+        table = model.features.whole(fit.weights).reshape(-1, len(classes))
         if isinstance(encoder, TableEncoder):
             self.columns_in_ = encoder.columns
         if encoder is not None:
             self.n_features_in_ = matrix.shape[1]
-            self.feature_names_in_ = np.array(encoder.names, dtype=object)
+            self.__dict__.pop("feature_names_in_", None)
+            if not is_hashed:  # those of hashed columns say nothing, and there are very many
+                self.feature_names_in_ = np.array(names, dtype=object)
         self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(table[:-1].T), table[-1].copy()
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
@@ -389,7 +396,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("sample_weight sums to zero: no row counts.")
         return weight
 
-    def _given_start(self, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray | None:
+    def _given_start(self, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
         if self.warm_start and hasattr(self, "coef_"):
             return matched_weights(self, classes, names, d)
@@ -403,7 +410,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         patience: int,
         encoder: TextEncoder | TableEncoder | None,
         classes: npt.NDArray[Any],
-        workers: Workers,
+        features: AttributeFeatures,
     ) -> Development | None:
         if kept_aside is None:
             return None
@@ -412,7 +419,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
             _, labels = encode_labels(y, matrix.shape[0], classes.tolist(), ConstraintSet())
             q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
-            return development(_model(matrix, len(classes), q0, workers), labels, patience)
+            aside = _model(matrix, len(classes), q0, features.workers)
+            return development(aside, labels, patience, features.whole)
 
     def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
         """``fitting``: X is what the model was fitted on just now, and so is ``base``, if that is an array."""
@@ -447,9 +455,13 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return ground(self._constraints, inputs, classes, structure, labels, weight, self._strength, Workers())
 
 
-def _model(matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers) -> LogLinear:
+def _model(
+    matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers, *, occupied: bool = False
+) -> LogLinear:
+    """``occupied``: hashed columns that are empty here have no weights."""
     base = None if q0 is None else Potentials(q0)
-    return LogLinear(AttributeFeatures(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
+    features = OccupiedFeatures.of if occupied else AttributeFeatures
+    return LogLinear(features(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
 
 
 def _ridge(model: LogLinear, alpha: float, penalize_intercept: bool) -> FloatArray:
