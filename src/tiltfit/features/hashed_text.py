@@ -39,6 +39,8 @@ class HashedWords:
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
         """Documents × columns."""
+        if not len(texts):  # scikit-learn's hasher looks at the first
+            return sparse.csr_array((0, self.size))
         counts = sparse.csr_array(_hasher(self.size).transform(texts), dtype=np.float64)
         return scale_counts(counts)
 
