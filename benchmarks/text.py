@@ -49,13 +49,15 @@ def main() -> int:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--solver", default="auto")
+    parser.add_argument("--vectorizer", default="auto")
     arguments = parser.parse_args()
     rows = []
     for name in arguments.names:
         if not available(name):
             print(f"{name}: not on this machine, skipped (TILTFIT_DATA names its folder)", file=sys.stderr)
             continue
-        rows.append(measure(name, n_jobs=arguments.jobs, solver=arguments.solver))
+        options = {"solver": arguments.solver, "vectorizer": arguments.vectorizer}
+        rows.append(measure(name, n_jobs=arguments.jobs, **options))
         if not arguments.json:
             _show(rows[-1], header=len(rows) == 1)
     if arguments.json:

@@ -129,6 +129,16 @@ def test_options_reach_the_estimator(trained: Path, tmp_path: Path) -> None:
     assert "solver" in refused(*base, "--solver", "alternatin")
 
 
+def test_words_can_be_hashed(trained: Path, tmp_path: Path) -> None:
+    base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
+    document(*base, "--vectorizer", "hashing")
+    assert document("evaluate", tmp_path / "m.tilt", trained / "test.jsonl")["accuracy"] > 0.9
+    assert "'hashing' or a scikit-learn" in refused(*base, "--vectorizer", "hashed")
+    code, out, _ = run("train", "--help")
+    assert code == 0
+    assert "hashing" in out
+
+
 def test_nothing_to_learn_from(trained: Path, tmp_path: Path) -> None:
     base = ["train", "-o", tmp_path / "m.tilt"]
     assert "no row has a label and there are no constraints" in refused(*base, trained / "train.jsonl")

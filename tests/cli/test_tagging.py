@@ -81,6 +81,18 @@ def test_options_reach_the_tagger(tagging: Path, tmp_path: Path) -> None:
     assert "weights='some'" in refused(*base, "--weights", "some")
 
 
+def test_attributes_can_be_hashed(tagging: Path, tmp_path: Path) -> None:
+    base = ["train", tagging / "train.conll", "-o", tmp_path / "m.tilt"]
+    document(*base, "--hashing", 4096)
+    tagger = load(tmp_path / "m.tilt")
+    assert tagger.features.hashing == 4096
+    assert tagger.coef_.shape[1] == 4096
+    assert len(document("predict", tmp_path / "m.tilt", tagging / "test.conll")["predictions"]) == 20
+    assert "hashing=0 must be a whole number" in refused(*base, "--hashing", 0)
+    assert "min_count=2 with hashing=64" in refused(*base, "--hashing", 64, "--min-count", 2)
+    assert "--hashing is to label tokens" in refused("train", tagging / "texts.jsonl", "-o", "m.tilt", "--hashing", 64)
+
+
 def test_lexicons_that_cannot_be_read(tagging: Path, tmp_path: Path) -> None:
     base = ["train", tagging / "train.conll", "-o", tmp_path / "m.tilt", "--lexicon"]
     (tmp_path / "empty.txt").write_text("\n \n")

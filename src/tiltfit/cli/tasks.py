@@ -29,6 +29,7 @@ _OWN: dict[Task, tuple[str, ...]] = {
         "blank",
         "lexicon",
         "min_count",
+        "hashing",
         "weights",
         "boundaries",
         "valid_only",

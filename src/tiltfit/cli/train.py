@@ -102,13 +102,16 @@ def train(
     jobs: Annotated[int | None, _training("Threads; -1: one a core.")] = None,
     seed: Annotated[int | None, _training("Seed of random numbers (random starts, sampled statistics, sgd).")] = None,
     vectorizer: Annotated[
-        str | None, _training("auto, tfidf, counts or binary: how texts become features.", CLASSIFIER)
+        str | None, _training("auto, tfidf, counts, binary or hashing: how texts become features.", CLASSIFIER)
     ] = None,
     lexicon: Annotated[
         list[str] | None,
         _training("Word list, an entry a line, that tokens are looked up in; repeatable.", TAGGER, "NAME=FILE"),
     ] = None,
     min_count: Annotated[int | None, _training("Drop attributes that occur less often.", TAGGER)] = None,
+    hashing: Annotated[
+        int | None, _training("Hash attributes into so many columns: no vocabulary is learned.", TAGGER)
+    ] = None,
     weights: Annotated[
         str | None, _training("all, or observed: only for the pairs of attribute and label that labels show.", TAGGER)
     ] = None,
@@ -133,7 +136,7 @@ def train(
         given = {name: value for name, value in ctx.params.items() if value is not None and value is not False}
         names = _SHARED | {name: name for name in _OWN[kind]}
         parameters = {target: given[name] for name, target in names.items() if name in given}
-        if kind == "tag" and (features := _features(lexicon or [], min_count)):
+        if kind == "tag" and (features := _features(lexicon or [], min_count, hashing)):
             parameters["features"] = features
         job = Job(
             kind, data, DataOptions.of(ctx), statements, classes, ignore_labels, parameters, output,
@@ -154,7 +157,7 @@ def _lexicon_files(options: list[str]) -> list[str]:
     return [option.partition("=")[2] for option in options]
 
 
-def _features(lexicons: list[str], min_count: int | None) -> dict[str, Any]:
+def _features(lexicons: list[str], min_count: int | None, hashing: int | None) -> dict[str, Any]:
     from tiltfit.data.readers import read_words
 
     lists: dict[str, list[str]] = {}
@@ -165,4 +168,5 @@ def _features(lexicons: list[str], min_count: int | None) -> dict[str, Any]:
         if name in lists:
             raise DataError(f"--lexicon names the list {name!r} twice. Give each its own name.")
         lists[name] = read_words(path)
-    return ({"lexicons": lists} if lists else {}) | ({} if min_count is None else {"min_count": min_count})
+    given = {"lexicons": lists or None, "min_count": min_count, "hashing": hashing}
+    return {name: value for name, value in given.items() if value is not None}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators import classifier_stream
 from tiltfit.estimators.base import LostBase, log_base, refuse_impossible_labels
 from tiltfit.estimators.development import development, naming_dev, parts
 from tiltfit.estimators.encoders import (
@@ -26,12 +27,14 @@ from tiltfit.estimators.encoders import (
     has_text,
     matrix_inputs,
 )
-from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn, warned_already
+from tiltfit.estimators.learning import fitted_prices, learn, projected, report, warn, warned_already
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
+from tiltfit.estimators.streaming import Settled, Stream, keep_stream, refuse_after_batch
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
-from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
+from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
@@ -63,7 +66,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         All labels. Default: those of the constraint file, else of y, else of the constraints.
     model, method : str
         ``"maxent"`` and ``"ap"`` (alternating projections).
-    solver : {"auto", "alternating", "joint", "sgd"}
+    solver : {"auto", "alternating", "joint", "sgd", "online"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
         (with max_iter=10). ``online`` learns prices and weights together, a few instances at a time (``online=``).
@@ -72,9 +75,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
         (64): rows a step; ``horizon``: how many rows stand for all of a stream (default: as many as were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
-    vectorizer : {"auto", "tfidf", "counts", "binary"} or a scikit-learn vectorizer
-        How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten. A matrix is taken as
-        it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
+    vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
+        How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
+        ``hashing``). ``hashing`` learns no vocabulary: words are hashed into 2**18 columns, log counts scaled to length
+        ten. A matrix is taken as it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
     feature_names : list of str, optional
         Names of the columns of a matrix, so that constraints can speak of them.
     alpha : float
@@ -95,7 +99,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_init : int
         Number of starts, the first from ``init`` and the others random; the lowest objective wins.
     warm_start : bool
-        Start from the last fit, features matched by name.
+        Start from the last fit, features matched by name (hashed ones by column).
     max_iter : int
         At most this many rounds.
     tol : float
@@ -109,7 +113,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_
+    classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_ (not if hashed)
     columns_in_ : list of str
         The columns of the table, if X was a table with texts.
     objective_ : float
@@ -132,6 +136,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     coef_, intercept_ = Settled(), Settled()
+    _stream: Stream
 
     def __init__(
         self,
@@ -213,14 +218,16 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
-        encoder, matrix, inputs = self._learn_encoder(X)
+        encoder, matrix, inputs = self._learn_encoder(X, self.vectorizer)
         classes, labels = encode_labels(y, inputs.n, self.classes, constraints)
         constraints = constraints.with_classes(classes.tolist())
         weight = self._weights(sample_weight, matrix)
         workers = options.workers()
         q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
         refuse_impossible_labels(q0, labels, classes)
-        model = _model(matrix, len(classes), q0, workers)
+        names = encoder.names if encoder is not None else self._names()
+        is_hashed = bool(names and buckets(names))
+        model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
             online=options.solver == "online",
@@ -239,31 +246,35 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             tilt=grounded.tilt,
             touched=grounded.touched,
         )
-        names = encoder.names if encoder is not None else self._names()
-        fit, stream = solve(
+        assert isinstance(model.features, AttributeFeatures)
+        given = self._given_start(classes, names, matrix.shape[1])
+        fit, stream = learn(
             problem,
             grounded,
             options,
-            given=self._given_start(classes, names, matrix.shape[1]),
+            given=None if given is None else model.features.own(given),
             estimator=self,
-            development=self._development(kept_aside, patience, encoder, classes, workers),
+            development=self._development(kept_aside, patience, encoder, classes, model.features),
         )
         del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        table = fit.weights.reshape(-1, len(classes))
+        table = model.features.whole(fit.weights).reshape(-1, len(classes))
         if isinstance(encoder, TableEncoder):
             self.columns_in_ = encoder.columns
         if encoder is not None:
             self.n_features_in_ = matrix.shape[1]
-            self.feature_names_in_ = np.array(encoder.names, dtype=object)
+            self.__dict__.pop("feature_names_in_", None)
+            if not is_hashed:  # those of hashed columns say nothing, and there are very many
+                self.feature_names_in_ = np.array(names, dtype=object)
         self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(table[:-1].T), table[-1].copy()
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
         self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), unit)
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
-        self._encoder, self._model_names, self._message = encoder, names, fit.message
+        self._encoder, self._model_names, self._message, self._unit = encoder, names, fit.message, unit
         self._constraints, self._strength, self._base = constraints, options.strength, self.base
-        self._prices, self._stream = fitted_prices(grounded, fit), stream
+        self._prices = fitted_prices(grounded, fit)
+        keep_stream(self, stream)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows of a stream, in their order; each is looked at once.
@@ -273,75 +284,17 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         of the first call alone. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A
         call that is refused leaves the estimator as it was.
         """
+        refuse_after_batch(self)
         before = dict(self.__dict__)
         try:
-            problem, grounded = self._chunk(X, y, classes, sample_weight)
+            if "_stream" not in before:
+                classifier_stream.begin(self, X, y, classes)
+            problem, grounded = classifier_stream.chunk(self, X, y, classes, sample_weight)
         except BaseException:
             self.__dict__ = before
             raise
-        self._stream.learn(problem, grounded, self.classes_.tolist())
-        self._stream.finish(self, grounded, self._stream_unit)
+        self._stream.learn(problem, grounded, self)
         return self
-
-    def _chunk(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
-        """The next part of a stream as a problem; begins a stream, if there is none yet."""
-        refuse_after_batch(self)
-        first = not hasattr(self, "_stream")
-        if first:
-            options = Options.of(self)
-            constraints = ConstraintSet.of(self.constraints)
-            hashed = self.vectorizer if self.vectorizer != "auto" else "hashing"
-            encoder, matrix, inputs = self._learn_encoder(X, hashed)
-            declared = self._declared(classes, constraints, y)
-        else:
-            matrix = self._matrix(X)
-            inputs, constraints, declared = self._inputs(X, matrix), self._constraints, self.classes_.tolist()
-            refuse_other_classes(classes, declared)
-        found, labels = encode_labels(y, inputs.n, declared, constraints)
-        weight = self._weights(sample_weight, matrix)
-        if first:
-            self._begin(options, constraints.with_classes(found.tolist()), encoder, found, inputs.unit)
-            self.n_features_in_ = matrix.shape[1]
-        workers = Workers(threads(self.n_jobs))
-        q0 = log_base(self._base, X, inputs.n, self.classes_, fitting=False)
-        refuse_impossible_labels(q0, labels, self.classes_)
-        model = _model(matrix, len(self.classes_), q0, workers)
-        self._refuse_lost()
-        grounded = ground(
-            self._constraints, inputs, self.classes_.tolist(), model.structure, labels, weight, self._strength, workers,
-            part=True,
-        )  # fmt: skip
-        problem = Problem(
-            model=model, labels=labels, weight=weight, alpha=np.empty(0), gamma=float(self.gamma), tilt=grounded.tilt,
-            touched=grounded.touched,
-        )  # fmt: skip
-        if first:
-            self._stream = Stream.begin(
-                problem, options.online, self._strength, float(self.alpha), self.random_state,
-                free=not self.penalize_intercept,
-            )  # fmt: skip
-            given = self._given_start(self.classes_, self._model_names, matrix.shape[1])
-            if given is not None:
-                self._stream.learner.start_from(given)
-        return problem, grounded
-
-    def _begin(
-        self,
-        options: Options,
-        constraints: ConstraintSet,
-        encoder: TextEncoder | TableEncoder | None,
-        classes: npt.NDArray[Any],
-        unit: str,
-    ) -> None:
-        self.classes_, self._constraints, self._encoder, self._base = classes, constraints, encoder, self.base
-        self._model_names = encoder.names if encoder is not None and not encoder.is_hashed else self._names()
-        self._strength, self._stream_unit = options.strength, unit
-        if isinstance(encoder, TableEncoder):
-            self.columns_in_ = encoder.columns
-
-    @staticmethod
-    def _declared(classes: Any, constraints: ConstraintSet, y: Any) -> list[Any] | None:
-        pass
 
     def _settle(self) -> None:
         table, _ = self._stream.learner.weights()
@@ -414,17 +367,17 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return "coef_" in vars(self) or vars(self).get("_stream") is not None
 
-    def _learn_encoder(self, X: Any) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
+    def _learn_encoder(self, X: Any, vectorizer: Any) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
         """How X becomes a matrix (None: it is one), that matrix, and what conditions see."""
         encoder: TextEncoder | TableEncoder
         texts = as_texts(X)
         table = as_table(X) if texts is None else None
         if texts is not None:
-            encoder, matrix = TextEncoder.fit(texts, self.vectorizer)
+            encoder, matrix = TextEncoder.fit(texts, vectorizer)
         elif table is not None and (isinstance(X, Mapping) or has_text(table)):
-            encoder, matrix = TableEncoder.fit(table, self.vectorizer)
+            encoder, matrix = TableEncoder.fit(table, vectorizer)
         else:
             numbers = self._validate(X, reset=True)
             return None, numbers, matrix_inputs(X, numbers, self._names())
@@ -479,7 +432,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError("sample_weight sums to zero: no row counts.")
         return weight
 
-    def _given_start(self, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray | None:
+    def _given_start(self, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
         if self.warm_start and hasattr(self, "coef_"):
             return matched_weights(self, classes, names, d)
@@ -493,7 +446,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         patience: int,
         encoder: TextEncoder | TableEncoder | None,
         classes: npt.NDArray[Any],
-        workers: Workers,
+        features: AttributeFeatures,
     ) -> Development | None:
         if kept_aside is None:
             return None
@@ -502,14 +455,15 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
             _, labels = encode_labels(y, matrix.shape[0], classes.tolist(), ConstraintSet())
             q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
-            return development(_model(matrix, len(classes), q0, workers), labels, patience)
+            aside = _model(matrix, len(classes), q0, features.workers)
+            return development(aside, labels, patience, features.whole)
 
     def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
         """``fitting``: X is what the model was fitted on just now, and so is ``base``, if that is an array."""
         matrix = self._matrix(X)
         _, labels = encode_labels(y, matrix.shape[0], self.classes_.tolist(), self._constraints)
         model, potentials, marginals = self._infer(X, matrix, fitting=fitting)
-        grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix), labels)
+        grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix), labels, Workers())
         q = marginals.node
         found = projected(model, potentials, marginals, grounded, prices, self._prices)
         if found is not None:
@@ -526,20 +480,29 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
         return model, potentials, model.structure.infer(potentials, workers)
 
-    def _ground(self, inputs: Inputs, weight: FloatArray, labels: npt.NDArray[np.intp]) -> Grounded:
+    def _ground(
+        self, inputs: Inputs, weight: FloatArray, labels: npt.NDArray[np.intp], workers: Workers, *, part: bool = False
+    ) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
         if lost:
             raise UnsupportedError(
                 f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
-                "predict works; to project, fit again."
+                f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         structure, classes = Independent(inputs.n), self.classes_.tolist()
-        return ground(self._constraints, inputs, classes, structure, labels, weight, self._strength, Workers())
+        return ground(self._constraints, inputs, classes, structure, labels, weight, self._strength, workers, part=part)
+
+    def _model(self, matrix: Matrix, q0: FloatArray | None, workers: Workers) -> LogLinear:
+        return _model(matrix, len(self.classes_), q0, workers)
 
 
-def _model(matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers) -> LogLinear:
+def _model(
+    matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers, *, occupied: bool = False
+) -> LogLinear:
+    """``occupied``: hashed columns that are empty here have no weights."""
     base = None if q0 is None else Potentials(q0)
-    return LogLinear(AttributeFeatures(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
+    features = OccupiedFeatures.of if occupied else AttributeFeatures
+    return LogLinear(features(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
 
 
 def _ridge(model: LogLinear, alpha: float, penalize_intercept: bool) -> FloatArray:

@@ -12,9 +12,11 @@ from tiltfit.errors import ModelFileError
 from tiltfit.estimators import state
 from tiltfit.estimators.base import LostBase
 from tiltfit.estimators.classifier import TiltClassifier
-from tiltfit.estimators.encoders import TableEncoder, TextEncoder
+from tiltfit.estimators.encoders import Bag, TableEncoder, TextEncoder
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.state import Arrays, Document
+from tiltfit.features.hashed_text import HashedWords
+from tiltfit.features.hashing import buckets
 from tiltfit.features.text import WEIGHTINGS, BagOfWords
 
 VERSION = 1
@@ -54,8 +56,10 @@ def restore(document: Document, arrays: Arrays) -> TiltClassifier:
     if names:
         if len(names) != classifier.n_features_in_:
             raise ModelFileError(f"{len(names)} feature names for {classifier.n_features_in_} features.")
-        classifier.feature_names_in_ = np.array(names, dtype=object)
-        classifier._model_names = list(names)
+        classifier._model_names = names
+        if not buckets(names):
+            classifier._model_names = list(names)
+            classifier.feature_names_in_ = np.array(names, dtype=object)
     return classifier
 
 
@@ -85,7 +89,9 @@ def _dump_encoder(encoder: TextEncoder | TableEncoder | None, arrays: Arrays, lo
     return {"kind": "text", "bag": _dump_bag(encoder.bag, "idf", arrays)}
 
 
-def _dump_bag(bag: BagOfWords, key: str, arrays: Arrays) -> Document:
+def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
+    if isinstance(bag, HashedWords):
+        return {"weighting": bag.weighting, "size": bag.size}
     if bag.idf is not None:
         arrays[key] = bag.idf
     return {"words": list(bag.words), "weighting": bag.weighting, "idf": key if bag.idf is not None else None}
@@ -109,7 +115,9 @@ def _restore_encoder(document: Document | None, arrays: Arrays) -> TextEncoder |
     raise ModelFileError(f"Unknown encoder {document['kind']!r}.")
 
 
-def _restore_bag(document: Document, arrays: Mapping[str, npt.NDArray[Any]]) -> BagOfWords:
+def _restore_bag(document: Document, arrays: Mapping[str, npt.NDArray[Any]]) -> Bag:
+    if document["weighting"] == HashedWords.weighting:
+        return HashedWords(document["size"])
     words = tuple(str(word) for word in document["words"])
     idf = None if document["idf"] is None else np.asarray(arrays[document["idf"]], dtype=np.float64)
     sound = document["weighting"] in WEIGHTINGS and (idf is not None) == (document["weighting"] == "tfidf")

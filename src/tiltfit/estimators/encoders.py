@@ -16,8 +16,11 @@ from scipy import sparse
 
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
 from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.features.text import BagOfWords, fit_bag_of_words
+from tiltfit.features.hashed_text import HashedWords
+from tiltfit.features.hashing import Buckets, joined
+from tiltfit.features.text import NO_WORDS, BagOfWords, fit_bag_of_words
 
+Bag = BagOfWords | HashedWords
 Matrix = sparse.csr_array | npt.NDArray[np.float64]
 
 
@@ -66,9 +69,9 @@ def _column(series: Any) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
-    """Raw texts; ``bag`` is our own fitted vocabulary, or ``foreign`` a scikit-learn vectorizer fitted by us."""
+    """Raw texts; ``bag`` is our own vocabulary or hash, or ``foreign`` a scikit-learn vectorizer fitted by us."""
 
-    bag: BagOfWords | None = None
+    bag: Bag | None = None
     foreign: Any = None
 
     @property
@@ -79,7 +82,7 @@ class TextEncoder:
     @staticmethod
     def fit(texts: list[str], vectorizer: Any) -> tuple[TextEncoder, sparse.csr_array]:
         if isinstance(vectorizer, str):
-            bag, matrix = fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
+            bag, matrix = _fit_bag(texts, vectorizer)
             return TextEncoder(bag=bag), matrix
         if not hasattr(vectorizer, "fit_transform"):
             raise DataError(
@@ -91,9 +94,9 @@ class TextEncoder:
         return TextEncoder(foreign=fitted), _csr(fitted.fit_transform(texts))
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         if self.bag is not None:
-            return list(self.bag.words)
+            return joined(self.bag.names)
         out = getattr(self.foreign, "get_feature_names_out", None)
         return [str(name) for name in out()] if out is not None else []
 
@@ -122,7 +125,7 @@ class TableEncoder:
     """A table: numbers as they are, each text column as its own bag of words (``column:word``)."""
 
     numeric: tuple[str, ...] = ()
-    bags: Mapping[str, BagOfWords] = field(default_factory=dict)
+    bags: Mapping[str, Bag] = field(default_factory=dict)
     is_lost = False
 
     @staticmethod
@@ -134,9 +137,8 @@ class TableEncoder:
             )
         inputs = TableInputs(table)
         _refuse_empty(inputs.n)
-        weighting = "tfidf" if vectorizer == "auto" else vectorizer
         texts = inputs.text_columns
-        bags = {name: fit_bag_of_words(inputs.texts(name), weighting)[0] for name in texts}
+        bags = {name: _fit_bag(inputs.texts(name), vectorizer)[0] for name in texts}
         encoder = TableEncoder(tuple(name for name in table if name not in texts), bags)
         return encoder, encoder._encode(inputs)
 
@@ -146,8 +148,8 @@ class TableEncoder:
         return [*self.numeric, *self.bags]
 
     @property
-    def names(self) -> list[str]:
-        return [*self.numeric, *(f"{name}:{word}" for name, bag in self.bags.items() for word in bag.words)]
+    def names(self) -> Sequence[str]:
+        return joined(self.numeric, *(_prefixed(f"{name}:", bag.names) for name, bag in self.bags.items()))
 
     def matrix(self, X: object) -> sparse.csr_array:
         return self._encode(self.inputs(X))
@@ -184,6 +186,23 @@ class TableEncoder:
                 "Fill it in or drop it."
             )
         return values
+
+
+def _fit_bag(texts: Sequence[str], vectorizer: str) -> tuple[Bag, sparse.csr_array]:
+    """How words become columns, and the texts themselves so."""
+    if vectorizer != HashedWords.weighting:
+        return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
+    bag = HashedWords()
+    matrix = bag.transform(texts)
+    if not matrix.nnz:
+        raise DataError(NO_WORDS)
+    return bag, matrix
+
+
+def _prefixed(prefix: str, names: Buckets | tuple[str, ...]) -> Buckets | tuple[str, ...]:
+    if isinstance(names, Buckets):
+        return Buckets(names.size, prefix)
+    return tuple(f"{prefix}{name}" for name in names)
 
 
 def matrix_inputs(X: object, matrix: Matrix, names: Sequence[str] | None) -> Inputs:

@@ -20,6 +20,7 @@ from tiltfit.errors import (
 )
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import generator
+from tiltfit.estimators.streaming import Stream, fit_online
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.sentences import titled
@@ -37,6 +38,25 @@ from tiltfit.report.constraints import ConstraintReport, report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def learn(
+    problem: Problem,
+    grounded: Grounded,
+    options: Options,
+    *,
+    given: FloatArray | None,
+    estimator: Any,
+    development: Development | None = None,
+) -> tuple[Fit, Stream | None]:
+    """The fit that an estimator's parameters ask for, and the stream to go on with, if it was online."""
+    if options.solver != "online":
+        fit = solve(
+            problem, options, given=given, init=estimator.init, n_init=int(estimator.n_init),
+            random_state=estimator.random_state, callback=estimator.callback, development=development,
+        )  # fmt: skip
+        return fit, None
+    return fit_online(problem, grounded, options, estimator, given=given, development=development)
 
 
 def solve(

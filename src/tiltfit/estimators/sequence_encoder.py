@@ -16,9 +16,10 @@ from tiltfit.data.sequences import Sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, did_you_mean
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
-from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.edges import EdgeTemplates
+from tiltfit.features.hashing import buckets, joined
 from tiltfit.features.observed import ObservedFeatures
 from tiltfit.features.tokens import TokenEncoder, TokenTemplates
 from tiltfit.inference.chain import Chains
@@ -60,9 +61,9 @@ class SequenceEncoder:
         return encoder, encoder._with_boundaries(matrix, sequences)
 
     @property
-    def names(self) -> list[str]:
+    def names(self) -> Sequence[str]:
         """The attributes of positions."""
-        return [*self.attributes.names, *(BOUNDARIES if self.boundaries else ())]
+        return joined(self.attributes.names, BOUNDARIES if self.boundaries else ())
 
     @property
     def edge_names(self) -> list[str]:
@@ -85,13 +86,17 @@ class SequenceEncoder:
         *,
         valid: bool,
         observed: IntArray | None = None,
+        occupied: bool = False,
     ) -> LogLinear:
         """p_λ on these sequences. ``valid``: only label sequences that are well formed. ``observed``: labels (−1:
-        unknown) whose pairs with attributes have a weight; all pairs if absent."""
+        unknown) whose pairs with attributes have a weight; all pairs if absent. ``occupied``: hashed columns that are
+        empty here have no weights."""
         kinds = self.edges.kinds(sequences.items, sequences.offsets)
         structure = Chains(sequences.offsets, kinds.index.astype(np.int32), kinds.attributes.shape[0])
         nodes: AttributeFeatures | ObservedFeatures
-        if observed is None:
+        if occupied and observed is None and buckets(self.names):
+            nodes = OccupiedFeatures.of(matrix, len(classes), workers, intercept=False)
+        elif observed is None:
             nodes = AttributeFeatures(matrix, len(classes), workers, intercept=False)
         else:
             nodes = ObservedFeatures.of(matrix, observed, len(classes), workers)
@@ -168,11 +173,11 @@ def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplate
         if features is None or isinstance(features, AttributeTemplates):
             return features or AttributeTemplates()
         if isinstance(features, Mapping):
-            unknown = [name for name in features if name != "min_count"]
+            unknown = [name for name in features if name not in ("min_count", "hashing")]
             if unknown:
                 raise DataError(
                     f"features={{{unknown[0]!r}: ...}} makes attributes of tokens, but X holds attributes already: "
-                    "only 'min_count' applies to them."
+                    "only 'min_count' and 'hashing' apply to them."
                 )
             return AttributeTemplates(**features)
         raise DataError("features= makes attributes of tokens, but X holds attributes already: leave it out.")

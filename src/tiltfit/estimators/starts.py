@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import DataError
+from tiltfit.features.hashing import buckets
 
 FloatArray = npt.NDArray[np.float64]
 
 
-def matched_weights(source: Any, classes: npt.NDArray[Any], names: list[str] | None, d: int) -> FloatArray:
+def matched_weights(source: Any, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray:
     """Flat weights from a fitted estimator or a pair (coef, intercept).
 
-    Features are matched by name where both have names; one that the source does not know starts at 0.
+    Features are matched by name where both have names (hashed ones by column, of as many); one that the source does not
+    know starts at 0.
     """
     if isinstance(source, tuple):
         coef, intercept = (np.asarray(part, dtype=np.float64) for part in source)
@@ -34,14 +37,8 @@ def matched_weights(source: Any, classes: npt.NDArray[Any], names: list[str] | N
         )
     if len(coef) == 1 and len(classes) == 2:  # scikit-learn keeps one row for two classes: the log-odds of the second
         coef, intercept = np.vstack([-coef / 2, coef / 2]), np.concatenate([-intercept / 2, intercept / 2])
-    if theirs is not None and names is not None:
-        place = {name: j for j, name in enumerate(theirs)}
-        known = [(k, place[name]) for k, name in enumerate(names) if name in place]
-        aligned = np.zeros((len(classes), d))
-        if known and coef.shape[1] == len(theirs):
-            ours, from_theirs = np.array(known).T
-            aligned[:, ours] = coef[:, from_theirs]
-        coef = aligned
+    if theirs and names and coef.shape[1:] == (len(theirs),):
+        coef = _by_name(coef.T, theirs, names).T
     if coef.shape != (len(classes), d) or intercept.shape != (len(classes),):
         raise DataError(
             f"The start has weights of shape {coef.shape} and {intercept.shape}, but this fit needs "
@@ -51,22 +48,34 @@ def matched_weights(source: Any, classes: npt.NDArray[Any], names: list[str] | N
 
 
 def matched_tables(
-    source: Any, classes: npt.NDArray[Any], names: list[str], edge_names: list[str]
+    source: Any, classes: npt.NDArray[Any], names: Sequence[str], edge_names: Sequence[str]
 ) -> tuple[FloatArray, FloatArray]:
     """Weights of a fitted tagger (attributes × labels, attributes of edges × labels × labels), matched by name; an
     attribute that the source does not know starts at 0."""
     if list(source.classes_) != list(classes):
         raise DataError(f"The start has the classes {list(source.classes_)}, but this fit has {list(classes)}.")
-    coef = _by_name(source.coef_.T, list(source.attribute_names_), names)
+    coef = _by_name(source.coef_.T, source._encoder.names, names)
     return coef, _by_name(source.transitions_, list(source.transition_names_), edge_names)
 
 
-def _by_name(table: FloatArray, theirs: list[str], ours: list[str]) -> FloatArray:
+def _by_name(table: FloatArray, theirs: Sequence[str], ours: Sequence[str]) -> FloatArray:
+    if theirs == ours:
+        return table
+    if buckets(theirs) != buckets(ours):
+        raise DataError(
+            f"The start has {_told(theirs)}, but this fit has {_told(ours)}: weights of hashed features only fit "
+            "features that are hashed alike."
+        )
     place = {name: j for j, name in enumerate(theirs)}
     aligned = np.zeros((len(ours), *table.shape[1:]))
     known = np.array([(k, place[name]) for k, name in enumerate(ours) if name in place], dtype=np.intp).reshape(-1, 2)
     aligned[known[:, 0]] = table[known[:, 1]]
     return aligned
+
+
+def _told(names: Sequence[str]) -> str:
+    hashed = [f"{part.prefix}{part.size}" for part in buckets(names)]
+    return f"features hashed into {', '.join(hashed)} columns" if hashed else "a vocabulary"
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.data.inputs import is_missing
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.estimators.starts import generator
 from tiltfit.execution.blas import one_blas_thread
+from tiltfit.features.chains import ChainFeatures
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback, Fit, Round
+from tiltfit.language.values import exact
+from tiltfit.language.values import label as as_label
+from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.journal import Development, Journal
-from tiltfit.methods.online import Learner, Online, begin
+from tiltfit.methods.online import Learner, Online
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.start import starting_point
+from tiltfit.optimize.lazy import LazyTable
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.grounding import Grounded, Key
+from tiltfit.projections.ledger import Ledger
 from tiltfit.projections.rows import penalty_of
-from tiltfit.projections.strength import PRIOR_RATE, Strength
+from tiltfit.projections.strength import Strength
+from tiltfit.report.stream import report_stream
+
+if TYPE_CHECKING:
+    from tiltfit.estimators.options import Options
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -74,34 +85,56 @@ class Settled:
 
 @dataclass(eq=False)
 class Stream:
-    """A learner with what it needs to know of constraints: their strength, and how often the events happen that shares
-    are of. ``place``: how much of which data it has seen, for those who read them."""
+    """A learner with what it needs to know of constraints: their strength, and ``ruled``, supports of those that forbid
+    labels. ``place``: how much of which data it has seen, for those who read them."""
 
     learner: Learner
     strength: Strength
-    place: dict[str, Any]
+    ruled: dict[int, float] = field(default_factory=dict)
+    place: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
     def begin(
-        problem: Problem, online: Online, strength: Strength, alpha: float, random_state: Any, *, free: bool = False
+        n_rows: int, n_labels: int, n_edges: int | None, options: Options, estimator: Any, *, free: bool = False
     ) -> Stream:
-        seed = int(generator(random_state).integers(2**31))
-        per_firing = strength.scale == "support"
-        learner = begin(problem, online, per_firing=per_firing, alpha=alpha, free_intercept=free, seed=seed)
-        return Stream(learner, strength, {})
+        """A stream that has seen nothing. ``n_rows``: attributes (and intercepts) of positions, ``n_edges``: attributes
+        of edges, ``free``: the last row has no ridge."""
+        squares = options.online.rule.squares
+        edges = None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares)
+        learner = Learner(
+            online=options.online,
+            alpha=float(estimator.alpha),
+            gamma=float(estimator.gamma),
+            nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=n_rows - 1 if free else -1),
+            edges=edges,
+            ledger=Ledger(options.strength.scale == "support"),
+            seed=int(generator(estimator.random_state).integers(2**31)),
+        )
+        return Stream(learner, options.strength)
 
-    def learn(self, problem: Problem, grounded: Grounded, classes: list[Any], order: IntArray | None = None) -> None:
-        """Take the instances in this order, or in theirs."""
+    def learn(self, problem: Problem, grounded: Grounded, estimator: Any) -> None:
+        """Take the instances in their order; then tell the estimator's report."""
+        classes = estimator.classes_.tolist()
         rows = self.enter(grounded, classes)
         with one_blas_thread():
-            self.learner.learn(problem, grounded, np.arange(len(problem.weight)) if order is None else order, rows)
+            self.learner.learn(problem, grounded, np.arange(len(problem.weight)), rows)
+        for number, support in grounded.ruled_support.items():
+            self.ruled[number] = self.ruled.get(number, 0.0) + support
+        keep_stream(estimator, self)
+        for name in ("coef_", "intercept_", "transitions_"):
+            vars(estimator).pop(name, None)  # made anew when they are asked for
+        estimator._prices, estimator.n_iter_, estimator.history_ = self.prices(), 1, ()
+        estimator.objective_, estimator.converged_, estimator._message = float("nan"), False, "a stream"
+        estimator.constraint_report_ = report_stream(
+            self.learner.ledger, self.learner.prices(), grounded.constraints, classes, estimator._unit, self.ruled
+        )
 
     def enter(self, grounded: Grounded, classes: list[Any]) -> IntArray:
-        """The shared rows of ``grounded`` in the ledger; 0 for those that speak of one instance each."""
+        """The numbers of the shared rows of ``grounded`` in the ledger; −1 for those that speak of one instance each."""
         n = 0 if grounded.by_instance is None else grounded.by_instance.shape[1]
         shared = np.flatnonzero(~grounded.local[:n])
         keys = grounded.keys
-        rows = np.zeros(n, dtype=np.intp)
+        rows = np.full(n, -1, dtype=np.intp)
         rows[shared] = self.learner.ledger.enter(
             [keys[r] for r in shared], lambda key: self.describe(key, grounded.constraints, classes)
         )
@@ -119,51 +152,80 @@ class Stream:
         return dict(zip(self.learner.ledger.keys, self.learner.prices().tolist(), strict=True))
 
 
-def rates_of_streams(constraints: ConstraintSet) -> dict[int, float]:
-    """How often events happen that shares are of: nothing is known beforehand."""
-    return {k: PRIOR_RATE for k, c in enumerate(constraints) if c.of is not None}
+def keep_stream(estimator: Any, stream: Stream | None) -> None:
+    """What ``partial_fit`` may go on with."""
+    if stream is None:
+        vars(estimator).pop("_stream", None)
+    else:
+        estimator._stream = stream
+
+
+def declared_classes(classes: Any, parameter: Any, constraints: ConstraintSet, labels: list[Any]) -> list[Any]:
+    """All classes of a stream: as the first call or the constructor names them, else the constraint file, else those
+    that constraints and first labels name."""
+    for given in (classes, parameter, constraints.classes):
+        if given is not None:
+            return list(given)
+    named = [name for constraint in constraints for name in constraint.names]
+    known = [as_label(label, "A label in y") for label in labels if not is_missing(label)]
+    return list({exact(name): name for name in [*named, *known]}.values())
+
+
+def refuse_other_classes(classes: Any, known: list[Any]) -> None:
+    """Later calls may repeat the classes, but not change them."""
+    if classes is not None and sorted(map(str, classes)) != sorted(map(str, known)):
+        raise DataError(
+            f"classes={list(classes)!r} differs from the first call of partial_fit, which had {known!r}: a stream "
+            "cannot change its classes."
+        )
 
 
 def fit_online(
     problem: Problem,
     grounded: Grounded,
-    stream: Stream,
-    classes: list[Any],
-    random_state: Any,
+    options: Options,
+    estimator: Any,
     *,
-    start: FloatArray | None = None,
-    tol: float,
-    callback: Callback | None = None,
-    development: Development | None = None,
-) -> Fit:
+    given: FloatArray | None,
+    development: Development | None,
+) -> tuple[Fit, Stream]:
     """So many passes over all instances, each in another order; in the end the objective of Eq. 6 and its q."""
-    learner, n = stream.learner, len(problem.weight)
+    features, n = problem.model.features, len(problem.weight)
+    edges = features.kinds.shape[1] if isinstance(features, ChainFeatures) else None
+    nodes = features.nodes if isinstance(features, ChainFeatures) else features
+    free = not getattr(estimator, "penalize_intercept", True)
+    n_labels, classes = features.n_labels, list(grounded.constraints.classes or ())
+    stream = Stream.begin(nodes.n_weights // n_labels, n_labels, edges, options, estimator, free=free)
+    stream.strength = replace(options.strength, rates=grounded.rates)
+    learner, rows = stream.learner, stream.enter(grounded, classes)
     learner.online = replace(learner.online, horizon=n)
-    rows = stream.enter(grounded, classes)
-    if grounded.by_instance is not None:
-        learner.ledger.declared[rows] = grounded.support[: len(rows)]
-    if start is not None:
-        learner.start_from(start)
-    rng, journal, passes = generator(random_state), Journal(callback, development), learner.online.passes
-    weights = learner.flat_weights()
-    journal.begin(weights)
+    learner.ledger.declared[rows[rows >= 0]] = grounded.support[: len(rows)][rows >= 0]
+    rng, journal, passes = (
+        generator(estimator.random_state),
+        Journal(estimator.callback, development),
+        learner.online.passes,
+    )
+    if given is None and isinstance(estimator.init, str):
+        given = starting_point(estimator.init, problem, rng, options.tol)
+    if given is not None:
+        learner.start_from(given)
+    journal.begin(learner.flat_weights())
     message, converged = f"{passes} passes over {n} instances", True
-    for number in range(1, passes + 1):
-        learner.loss = 0.0
-        with one_blas_thread():
-            learner.learn(problem, grounded, rng.permutation(n), rows)
-        weights = learner.flat_weights()
-        if journal.add(_round(number, learner, weights), weights):
-            converged, message = journal.is_enough, str(journal.reason)
-            break
-    weights = journal.settle(weights)
     with one_blas_thread():
-        return journal.finished(weights, problem.evaluate(weights, None, tol, told=True), converged, message)
+        for number in range(1, passes + 1):
+            learner.loss = 0.0
+            learner.learn(problem, grounded, rng.permutation(n), rows)
+            if journal.add(_round(number, learner), learner.flat_weights()):
+                converged, message = journal.is_enough, str(journal.reason)
+                break
+        weights = journal.settle(learner.flat_weights())
+        last = problem.evaluate(weights, None, options.tol, told=True)
+    return journal.finished(weights, last, converged, message), stream
 
 
-def _round(number: int, learner: Learner, weights: FloatArray) -> Round:
+def _round(number: int, learner: Learner) -> Round:
     """A pass as it met the data: its objective is that of every instance before it was learned from."""
-    ledger = learner.ledger
+    ledger, weights = learner.ledger, learner.flat_weights()
     value = learner.loss + learner.alpha / 2 * float(weights @ weights) + learner.gamma * ledger.cost(learner.growth)
     return Round(
         round=number,

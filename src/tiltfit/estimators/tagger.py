@@ -7,6 +7,7 @@ import numbers
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -66,7 +67,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
         which alternate then. ``auto`` is exact where that takes little longer. Without such constraints: always exact.
     features : ``TokenTemplates``, or a dict of its parameters, optional
-        Which attributes tokens get: ``features={"lexicons": {"cities": [...]}}``.
+        Which attributes tokens get: ``features={"lexicons": {"cities": [...]}}``. ``{"hashing": 2**18}`` hashes
+        attributes into so many columns, so that no vocabulary is learned; also where X holds attributes itself.
     transitions : ``EdgeTemplates``, or a dict of its parameters, optional
         What else transition weights depend on: by default on the punctuation class of the token before. ``{}`` with
         attribute input, or ``EdgeTemplates(before={})``: plain transitions.
@@ -82,7 +84,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_, coef_ (classes × attributes), transitions_ (attributes of edges × classes × classes),
-    attribute_names_, transition_names_, n_iter_, objective_, converged_, history_, constraint_report_
+    attribute_names_ (``hash 0`` and so on if hashed), transition_names_,
+    n_iter_, objective_, converged_, history_, constraint_report_
         As for ``TiltClassifier``.
 
     Examples
@@ -196,7 +199,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         workers = options.workers()
         model = encoder.model(
             matrix, sequences, classes.tolist(), workers, valid=self.valid_only,
-            observed=labels if self.weights == "observed" else None,
+            observed=labels if self.weights == "observed" else None, occupied=True,
         )  # fmt: skip
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
@@ -234,7 +237,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         assert isinstance(model.features, ChainFeatures)
         coef, transitions = model.features.tables(fit.weights)
         self.classes_, self.coef_, self.transitions_ = classes, np.ascontiguousarray(coef.T), transitions.copy()
-        self.attribute_names_ = np.array(encoder.names, dtype=object)
+        self.__dict__.pop("attribute_names_", None)
         self.transition_names_ = np.array(encoder.edge_names, dtype=object)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
@@ -244,6 +247,11 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
         self._inference = str(self.inference), seed
         self._prices = fitted_prices(grounded, fit)
+
+    @cached_property
+    def attribute_names_(self) -> npt.NDArray[Any]:
+        # Made when asked for: nothing else needs the names of hashed attributes, and there are very many.
+        return np.array(self._encoder.names, dtype=object)
 
     # Using
 

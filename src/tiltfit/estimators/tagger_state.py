@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from tiltfit.estimators.state import Arrays, Document
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.edges import EdgeTemplates
-from tiltfit.features.tokens import TokenEncoder, TokenTemplates, check_names
+from tiltfit.features.tokens import TokenEncoder, TokenTemplates, written_names
 
 VERSION = 1
 PARAMETERS = ("weights", "boundaries", "valid_only", "inference")
@@ -29,7 +29,7 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     common = state.dump(tagger, PARAMETERS, arrays, lost, "tokens")
     encoder = tagger._encoder
-    arrays |= pack_table("coef", tagger.coef_.T) | pack_strings("attributes", encoder.attributes.names)
+    arrays |= pack_table("coef", tagger.coef_.T) | pack_strings("attributes", written_names(encoder.attributes.names))
     arrays["transitions"] = tagger.transitions_
     templates = encoder.attributes.templates if isinstance(encoder.attributes, TokenEncoder) else None
     return {
@@ -40,6 +40,7 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
         "rates": [[number, rate] for number, rate in sorted(tagger._strength.rates.items())],
         "encoder": {
             "templates": None if templates is None else templates.to_document(),
+            "hashing": encoder.attributes.hashing if isinstance(encoder.attributes, AttributeEncoder) else None,
             "edges": encoder.edges.to_document(),
             "boundaries": encoder.boundaries,
             "valid_only": tagger._valid,
@@ -65,7 +66,6 @@ def restore(document: Document, arrays: Arrays) -> TiltTagger:
     tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
     tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
     state.check_weights(n, (tagger.coef_, (n, len(names))), (tagger.transitions_, (len(edges), n, n)))
-    tagger.attribute_names_ = np.array(names, dtype=object)
     tagger.transition_names_ = np.array(edges, dtype=object)
     return tagger
 
@@ -75,7 +75,7 @@ def _dump_features(features: Any, fitted: TokenTemplates | None) -> Document | s
         return None
     templates = as_templates(features, "attributes" if fitted is None else "tokens")
     if isinstance(templates, AttributeTemplates):
-        return {"min_count": templates.min_count}
+        return asdict(templates)
     return FITTED if templates == fitted else templates.to_document()
 
 
@@ -95,11 +95,9 @@ def _dump_transitions(transitions: Any, fitted: EdgeTemplates) -> Document | str
 
 
 def _restore_encoder(document: Document, arrays: Arrays) -> SequenceEncoder:
-    names = check_names(unpack_strings("attributes", arrays))
-    templates = document["templates"]
-    attributes: TokenEncoder | AttributeEncoder = AttributeEncoder(names)
-    if templates is not None:
-        attributes = TokenEncoder(TokenTemplates.from_document(templates), names)
+    parts = {**document, "names": unpack_strings("attributes", arrays)}
+    attributes: TokenEncoder | AttributeEncoder
+    attributes = (AttributeEncoder if document["templates"] is None else TokenEncoder).from_document(parts)
     return SequenceEncoder(attributes, EdgeTemplates.from_document(document["edges"]), _flag(document, "boundaries"))
 
 

@@ -13,24 +13,30 @@ from scipy import sparse
 
 from tiltfit.data.attributes import AttributeRows, Attributes
 from tiltfit.errors import DataError
-from tiltfit.features.tokens import check_names
+from tiltfit.features.hashing import Buckets, hashed
+from tiltfit.features.tokens import check_hashing, read_names, written_names
 
 IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
 class AttributeTemplates:
-    """Attributes as they are; ``min_count``: those at fewer positions are dropped."""
+    """Attributes as they are; ``min_count``: those at fewer positions are dropped; ``hashing``: into how many columns
+    they are hashed (None: not at all)."""
 
     min_count: int = 1
+    hashing: int | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or self.min_count < 1:
             raise DataError(f"min_count={self.min_count!r} must be a whole number from 1 on.")
+        check_hashing(self.hashing, self.min_count)
 
     def fit(self, items: Sequence[Attributes], offsets: IntArray) -> tuple[AttributeEncoder, sparse.csr_array]:
         """Learn which attributes occur; encode them. The order of columns is that of appearance."""
         rows = AttributeRows.of(items)
+        if self.hashing is not None:
+            return AttributeEncoder(Buckets(self.hashing)), hashed(rows.matrix, rows.names, self.hashing)
         kept = np.flatnonzero(np.bincount(rows.matrix.indices, minlength=len(rows.names)) >= self.min_count)
         encoder = AttributeEncoder(tuple(rows.names[j] for j in kept))
         return encoder, rows.matrix if len(kept) == len(rows.names) else rows.matrix[:, kept]
@@ -38,13 +44,15 @@ class AttributeTemplates:
 
 @dataclass(frozen=True, eq=False)
 class AttributeEncoder:
-    """Fitted attributes: ``names[j]`` is that of column j."""
+    """Fitted attributes: ``names[j]`` is that of column j; ``Buckets`` if hashed."""
 
-    names: tuple[str, ...]
+    names: tuple[str, ...] | Buckets
 
     def transform(self, items: Sequence[Attributes], offsets: IntArray) -> sparse.csr_array:
-        """Positions × attributes; attributes that did not occur in fitting are dropped."""
+        """Positions × attributes; without hashing, attributes that did not occur in fitting are dropped."""
         rows = AttributeRows.of(items)
+        if isinstance(self.names, Buckets):
+            return hashed(rows.matrix, rows.names, len(self.names))
         columns = np.array([self._columns.get(name, -1) for name in rows.names], dtype=np.intp)
         known = np.flatnonzero(columns >= 0)
         place = (np.ones(len(known)), (known, columns[known]))
@@ -52,12 +60,17 @@ class AttributeEncoder:
 
     def to_document(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {"names": list(self.names)}
+        return {"names": written_names(self.names), "hashing": self.hashing}
 
     @staticmethod
     def from_document(document: Mapping[str, Any]) -> AttributeEncoder:
         """The inverse of ``to_document``."""
-        return AttributeEncoder(check_names(document["names"]))
+        return AttributeEncoder(read_names(document["names"], document.get("hashing")))
+
+    @property
+    def hashing(self) -> int | None:
+        """Into how many columns attributes are hashed; None: they are not."""
+        return len(self.names) if isinstance(self.names, Buckets) else None
 
     @cached_property
     def _columns(self) -> dict[str, int]:

@@ -10,16 +10,16 @@ so that ⟨score(w), node⟩ = ⟨w, expect(node)⟩ for every w and node (teste
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.workers import Workers
-from tiltfit.features.products import Product, narrowed
+from tiltfit.features.products import Product, narrowed, restricted
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
@@ -81,9 +81,17 @@ class AttributeFeatures:
         """The inverse of ``table``, for features without intercepts."""
         return np.ascontiguousarray(table).ravel()
 
-    def take(self, rows: npt.NDArray[Any]) -> AttributeFeatures:
+    def whole(self, weights: FloatArray) -> FloatArray:
+        """Weights with those of columns that have none here (``OccupiedFeatures``) as zeros."""
+        return weights
+
+    def own(self, whole: FloatArray) -> FloatArray:
+        """The inverse of ``whole``."""
+        return whole
+
+    def take(self, rows: npt.NDArray[Any]) -> Self:
         """The same features at these positions only."""
-        return AttributeFeatures(self.X[rows], self.n_labels, self.workers, self.intercept)
+        return replace(self, X=self.X[rows])
 
     def narrow(self, rows: npt.NDArray[Any]) -> tuple[AttributeFeatures, IntArray]:
         """The features at these positions with the attributes that occur there alone, and which rows of the table of
@@ -99,3 +107,46 @@ class AttributeFeatures:
     @cached_property
     def _product(self) -> Product:
         return Product(sparse.csr_array(self.X), self.n_labels, self.workers)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OccupiedFeatures(AttributeFeatures):
+    """The same where most columns are empty, as those of hashed names are: only the others have weights in the flat
+    vector. A ridge takes those of empty columns to 0 anyway.
+
+    ``X`` has the columns ``columns`` of ``n_columns``; tables have all of them.
+    """
+
+    columns: npt.NDArray[np.intp]
+    n_columns: int
+
+    @staticmethod
+    def of(
+        X: sparse.csr_array | FloatArray, n_labels: int, workers: Workers, intercept: bool = True
+    ) -> OccupiedFeatures:
+        """``X`` with all columns, many of them empty."""
+        X = sparse.csr_array(X)
+        filled = np.bincount(X.indices, minlength=X.shape[1]) > 0
+        columns = np.flatnonzero(filled)
+        number = np.where(filled, np.cumsum(filled) - 1, -1)
+        narrow = restricted(X, number, len(columns))
+        return OccupiedFeatures(narrow, n_labels, workers, intercept, columns=columns, n_columns=X.shape[1])
+
+    def whole(self, weights: FloatArray) -> FloatArray:
+        table = np.zeros((self.n_columns + self.intercept, self.n_labels))
+        table[self._rows] = weights.reshape(-1, self.n_labels)
+        return table.ravel()
+
+    def own(self, whole: FloatArray) -> FloatArray:
+        return np.asarray(whole.reshape(-1, self.n_labels)[self._rows]).ravel()
+
+    def table(self, weights: FloatArray) -> FloatArray:
+        return self.whole(weights).reshape(-1, self.n_labels)[: self.n_columns]
+
+    def flat(self, table: FloatArray) -> FloatArray:
+        return self.own(super().flat(table))
+
+    @property
+    def _rows(self) -> npt.NDArray[np.intp]:
+        """Rows of the whole table that have weights."""
+        return np.append(self.columns, self.n_columns) if self.intercept else self.columns

@@ -3,6 +3,8 @@
 ``tfidf``    (1 + log count)·(1 + log((1 + n)/(1 + df))), each document scaled to length ten
 ``counts``   how often each word occurs
 ``binary``   whether each word occurs
+
+``hashing``, for words that are not known beforehand, is in ``hashed_text``.
 """
 
 from __future__ import annotations
@@ -18,6 +20,12 @@ from scipy import sparse
 from tiltfit.errors import DataError, did_you_mean
 
 WEIGHTINGS = ("tfidf", "counts", "binary")
+VECTORIZERS = ("auto", *WEIGHTINGS, "hashing")
+
+TOKENS = r"(?u)\b\w+\b"
+"""One-letter words count: "C" and "R" are words, and so is every sign of a script that writes words as one."""
+
+NO_WORDS = "The texts contain no words at all, so there is nothing to learn from."
 
 LENGTH = 10.0
 """The length of a tf-idf document. With documents of length one, a ridge of α = 1 holds the weights down so far that a
@@ -32,6 +40,11 @@ class BagOfWords:
     weighting: str
     idf: npt.NDArray[np.float64] | None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns: the words."""
+        return self.words
+
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
         """Documents × words."""
         counter = _counter(self.weighting, vocabulary=list(self.words))
@@ -40,26 +53,32 @@ class BagOfWords:
     def _weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         if self.weighting != "tfidf":
             return counts
-        assert self.idf is not None
-        counts.data = (1 + np.log(counts.data)) * self.idf[counts.indices]
-        lengths = np.sqrt(np.add.reduceat(np.append(counts.data**2, 0.0), counts.indptr[:-1]))
-        lengths[np.diff(counts.indptr) == 0] = 1.0  # an empty document stays empty
-        counts.data *= LENGTH / np.repeat(lengths, np.diff(counts.indptr))
-        return counts
+        return scale_counts(counts, self.idf)
+
+
+def scale_counts(counts: sparse.csr_array, idf: npt.NDArray[np.float64] | None = None) -> sparse.csr_array:
+    """(1 + log count), times ``idf`` if given, each document scaled to length ten; in place."""
+    counts.data = 1 + np.log(counts.data)
+    if idf is not None:
+        counts.data *= idf[counts.indices]
+    lengths = np.sqrt(np.add.reduceat(np.append(counts.data**2, 0.0), counts.indptr[:-1]))
+    lengths[np.diff(counts.indptr) == 0] = 1.0  # an empty document stays empty
+    counts.data *= LENGTH / np.repeat(lengths, np.diff(counts.indptr))
+    return counts
 
 
 def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, sparse.csr_array]:
     """Learn the vocabulary of ``texts``; returns it with the transformed texts."""
     if weighting not in WEIGHTINGS:
         raise DataError(
-            f"vectorizer={weighting!r} is unknown: use 'auto', {', '.join(map(repr, WEIGHTINGS))} or a scikit-learn "
-            f"vectorizer.{did_you_mean(weighting, ('auto', *WEIGHTINGS))}"
+            f"vectorizer={weighting!r} is unknown: use {', '.join(map(repr, VECTORIZERS))} or a scikit-learn "
+            f"vectorizer.{did_you_mean(weighting, VECTORIZERS)}"
         )
     counter = _counter(weighting)
     try:
         counts = sparse.csr_array(counter.fit_transform(texts), dtype=np.float64)
     except ValueError as error:  # scikit-learn's "empty vocabulary"
-        raise DataError("The texts contain no words at all, so there is nothing to learn from.") from error
+        raise DataError(NO_WORDS) from error
     idf = None
     if weighting == "tfidf":
         document_frequency = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -71,5 +90,4 @@ def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, 
 def _counter(weighting: str, **options: Any) -> Any:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    # One-letter words count: "C" and "R" are words, and so is every sign of a script that writes words as one.
-    return CountVectorizer(token_pattern=r"(?u)\b\w+\b", binary=weighting == "binary", **options)
+    return CountVectorizer(token_pattern=TOKENS, binary=weighting == "binary", **options)

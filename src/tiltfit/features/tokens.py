@@ -22,6 +22,7 @@ from scipy import sparse
 
 from tiltfit.errors import DataError
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
+from tiltfit.features.hashing import Buckets, check_size, hashed
 from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
 from tiltfit.features.spelling import PATTERNS, classifier, ngrams, prefixes, shape, suffixes
 
@@ -45,6 +46,8 @@ class TokenTemplates:
     ``patterns``, ``lexicons``   classes of tokens by pattern or word list, looked at ``classes_at``
     ``buckets``                  into how many parts a sequence is cut to say where the token stands; 0: not at all
     ``min_count``                attributes that occur less often in fitting are dropped
+    ``hashing``                  None: an attribute has a column of its own if it occurs in fitting. A number such as
+                                 2**18: attributes are hashed into so many columns, new ones as well
     """
 
     identity: Offsets = ()
@@ -59,6 +62,7 @@ class TokenTemplates:
     classes_at: Offsets = (-2, -1, 0, 1, 2)
     buckets: int = 4
     min_count: int = 1
+    hashing: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("identity", "lower", "shape", "pieces_at", "classes_at"):
@@ -71,9 +75,17 @@ class TokenTemplates:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
                 raise DataError(f"{name}={value!r} must be a whole number from {least} to {most}.")
+        check_hashing(self.hashing, self.min_count)
 
     def fit(self, tokens: Sequence[str], offsets: IntArray) -> tuple[TokenEncoder, sparse.csr_array]:
         """Learn which attributes occur in flat tokens, whose sequences start at ``offsets``; encode them."""
+        names, matrix = self._named(tokens, offsets)
+        if self.hashing is not None:
+            return TokenEncoder(self, Buckets(self.hashing)), hashed(matrix, names, self.hashing)
+        return TokenEncoder(self, tuple(names)), matrix
+
+    def _named(self, tokens: Sequence[str], offsets: IntArray) -> tuple[list[str], sparse.csr_array]:
+        """The attributes that occur often enough, and where."""
         blocks = self._blocks(tokens, offsets)
         names: list[str] = []
         kept: list[Block] = []
@@ -82,7 +94,7 @@ class TokenTemplates:
             columns = np.where(frequent, np.cumsum(frequent) - 1 + len(names), -1)
             names += [name for name, keep in zip(local, frequent.tolist(), strict=True) if keep]
             kept.append(block.restrict(columns))
-        return TokenEncoder(self, tuple(names)), gather(kept, len(tokens), len(names))
+        return names, gather(kept, len(tokens), len(names))
 
     def to_document(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -147,13 +159,15 @@ class TokenTemplates:
 
 @dataclass(frozen=True, eq=False)
 class TokenEncoder:
-    """Fitted templates: ``names[j]`` is the attribute of column j, such as ``lower[-1]=the``."""
+    """Fitted templates: ``names[j]`` is the attribute of column j, such as ``lower[-1]=the``; ``Buckets`` if hashed."""
 
     templates: TokenTemplates
-    names: tuple[str, ...]
+    names: tuple[str, ...] | Buckets
 
     def transform(self, tokens: Sequence[str], offsets: IntArray) -> sparse.csr_array:
-        """Positions × attributes; attributes that did not occur in fitting are dropped."""
+        """Positions × attributes; without hashing, attributes that did not occur in fitting are dropped."""
+        if isinstance(self.names, Buckets):
+            return self.templates.fit(tokens, offsets)[1]
         known = self._columns
         blocks = [
             block.restrict(np.array([known.get(name, -1) for name in local], dtype=np.intp))
@@ -163,16 +177,44 @@ class TokenEncoder:
 
     def to_document(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {"templates": self.templates.to_document(), "names": list(self.names)}
+        return {"templates": self.templates.to_document(), "names": written_names(self.names)}
 
     @staticmethod
     def from_document(document: Mapping[str, Any]) -> TokenEncoder:
         """The inverse of ``to_document``."""
-        return TokenEncoder(TokenTemplates.from_document(document["templates"]), check_names(document["names"]))
+        templates = TokenTemplates.from_document(document["templates"])
+        return TokenEncoder(templates, read_names(document["names"], templates.hashing))
 
     @cached_property
     def _columns(self) -> dict[str, int]:
         return {name: j for j, name in enumerate(self.names)}
+
+
+def check_hashing(hashing: object, min_count: int) -> None:
+    """DataError unless attributes can be hashed so (None: they are not)."""
+    if hashing is None:
+        return
+    check_size("hashing", hashing)
+    if min_count != 1:
+        raise DataError(
+            f"min_count={min_count!r} with hashing={hashing!r}: attributes that are hashed are not counted, since a "
+            "stream has no last one. Leave out one of them."
+        )
+
+
+def written_names(names: tuple[str, ...] | Buckets) -> list[str]:
+    """Names as a file has them: none for hashed columns, whose number says it all."""
+    return [] if isinstance(names, Buckets) else list(names)
+
+
+def read_names(names: Any, hashing: int | None) -> tuple[str, ...] | Buckets:
+    """The inverse of ``written_names``."""
+    found = check_names(names)
+    if hashing is None:
+        return found
+    if found:
+        raise DataError("Attributes that are hashed have no names.")
+    return Buckets(hashing)
 
 
 def check_names(names: Any) -> tuple[str, ...]:

@@ -84,8 +84,8 @@ class Learner:
     loss: float = field(default=0.0, compare=False)
 
     def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
-        """Take the instances ``order``. ``rows``: the numbers of the shared rows of ``grounded`` in the ledger (any, if
-        they speak of one instance each)."""
+        """Take the instances ``order``. ``rows``: the numbers of the shared rows of ``grounded`` in the ledger (−1: they
+        speak of one instance each)."""
         for start in range(0, len(order), self.online.size):
             _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
 
@@ -286,20 +286,3 @@ def _edge_counts(tilt: Tilt) -> FloatArray:
     weight = structure.spread(tilt.weight)
     weight[structure.first] = 0.0
     return np.asarray(np.bincount(structure.kind, weights=weight, minlength=structure.n_kinds), dtype=np.float64)
-
-
-def begin(
-    problem: Problem, online: Online, *, per_firing: bool, alpha: float, free_intercept: bool = False, seed: int = 0
-) -> Learner:
-    """A learner that knows nothing, for the attributes of ``problem``."""
-    features, squares = problem.model.features, online.rule.squares
-    edges = None
-    if isinstance(features, ChainFeatures):
-        nodes = features.nodes
-        edges = LazyTable.zeros(features.kinds.shape[1], features.n_labels**2, squares=squares)
-    else:
-        nodes = features  # type: ignore[assignment]
-    n_rows = nodes.n_weights // nodes.n_labels
-    free = n_rows - 1 if free_intercept else -1
-    table = LazyTable.zeros(n_rows, nodes.n_labels, squares=squares, free=free)
-    return Learner(online, alpha, problem.gamma, table, edges, Ledger(per_firing), seed=seed)

@@ -1,0 +1,77 @@
+"""``TiltClassifier.partial_fit``: the next rows of a stream as a problem, and what the first of them fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tiltfit.estimators.base import log_base, refuse_impossible_labels
+from tiltfit.estimators.encoders import TableEncoder
+from tiltfit.estimators.options import Options, threads
+from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes
+from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
+from tiltfit.execution.workers import Workers
+from tiltfit.features.hashing import buckets
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.methods.problem import Problem
+from tiltfit.projections.grounding import Grounded
+
+if TYPE_CHECKING:
+    from tiltfit.estimators.classifier import TiltClassifier
+
+
+def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
+    """Fix parameters, classes and features by the first rows of a stream."""
+    options, constraints = Options.of(classifier), ConstraintSet.of(classifier.constraints)
+    vectorizer = "hashing" if isinstance(classifier.vectorizer, str) and classifier.vectorizer == "auto" else None
+    encoder, matrix, inputs = classifier._learn_encoder(X, vectorizer or classifier.vectorizer)
+    declared = declared_classes(classes, classifier.classes, constraints, _labels(y))
+    found, _ = encode_labels(y, inputs.n, declared, constraints)
+    classifier.classes_, classifier._constraints = found, constraints.with_classes(found.tolist())
+    classifier._encoder, classifier._base = encoder, classifier.base
+    classifier._strength, classifier._unit = options.strength, inputs.unit
+    classifier._model_names = encoder.names if encoder is not None else classifier._names()
+    if isinstance(encoder, TableEncoder):
+        classifier.columns_in_ = encoder.columns
+    if encoder is not None:
+        classifier.n_features_in_ = matrix.shape[1]
+        if not buckets(encoder.names):
+            classifier.feature_names_in_ = np.array(encoder.names, dtype=object)
+    classifier._stream = Stream.begin(
+        matrix.shape[1] + 1, len(found), None, options, classifier, free=not classifier.penalize_intercept
+    )
+    given = classifier._given_start(found, classifier._model_names, matrix.shape[1])
+    if given is not None:
+        classifier._stream.learner.start_from(given)
+
+
+def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
+    """These rows, as the stream that has begun takes them."""
+    names = classifier.classes_.tolist()
+    refuse_other_classes(classes, names)
+    matrix = classifier._matrix(X)
+    inputs = classifier._inputs(X, matrix)
+    _, labels = encode_labels(y, inputs.n, names, classifier._constraints)
+    weight = classifier._weights(sample_weight, matrix)
+    q0 = log_base(classifier._base, X, inputs.n, classifier.classes_, fitting=False)
+    refuse_impossible_labels(q0, labels, classifier.classes_)
+    workers = Workers(threads(classifier.n_jobs))
+    grounded = classifier._ground(inputs, weight, labels, workers, part=True)
+    problem = Problem(
+        model=classifier._model(matrix, q0, workers),
+        labels=labels,
+        weight=weight,
+        alpha=np.empty(0),
+        gamma=classifier._stream.learner.gamma,
+        tilt=grounded.tilt,
+        touched=grounded.touched,
+    )
+    return problem, grounded
+
+
+def _labels(y: Any) -> list[Any]:
+    if y is None:
+        return []
+    values = as_objects(y)
+    return list(values[~find_unlabelled(values, None)].tolist())

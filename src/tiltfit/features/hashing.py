@@ -1,0 +1,132 @@
+"""Names of features hashed into a fixed number of columns: no vocabulary, so that a stream may bring any name.
+
+    column(name) = ⌊h(name)·size / 2³²⌋,     h: MurmurHash3 (32 bits) of the name in UTF-8
+
+The same name has the same column in every call, process and file. Names that share a column share a weight, and their
+values are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.errors import DataError
+
+SIZE = 2**18
+"""Columns where nobody says how many: of 100,000 different words, one in three then shares its column, and of the words
+of one document next to none with another of them."""
+
+MAX_SIZE = 2**24
+"""A model has a row of weights for every column, used or not."""
+
+
+@dataclass(frozen=True)
+class Buckets(Sequence[str]):
+    """The names of ``size`` hashed columns, ``hash 0`` and so on, each made when it is asked for.
+
+    >>> names = Buckets(2**18, "title:")
+    >>> len(names), names[5]
+    (262144, 'title:hash 5')
+    """
+
+    size: int = SIZE
+    prefix: str = ""
+
+    def __post_init__(self) -> None:
+        check_size("size", self.size)
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[j] for j in range(self.size)[index]]
+        return f"{self.prefix}hash {range(self.size)[index]}"
+
+    def __iter__(self) -> Iterator[str]:
+        return (f"{self.prefix}hash {j}" for j in range(self.size))
+
+
+@dataclass(frozen=True)
+class JoinedNames(Sequence[str]):
+    """Names one part after the other, hashed or not; those that are hashed are made when they are asked for."""
+
+    parts: tuple[Buckets | tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts))
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[j] for j in range(len(self))[index]]
+        j = range(len(self))[index]
+        for part in self.parts:
+            if j < len(part):
+                return part[j]
+            j -= len(part)
+        raise IndexError(index)
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for part in self.parts for name in part)
+
+
+def joined(*parts: Buckets | tuple[str, ...]) -> Sequence[str]:
+    """All names; a list unless some of them are hashed."""
+    if any(isinstance(part, Buckets) for part in parts):
+        return JoinedNames(tuple(part for part in parts if len(part)))
+    return [name for part in parts for name in part]
+
+
+def buckets(names: Sequence[str]) -> tuple[Buckets, ...]:
+    """Those of the columns with these names that are hashed."""
+    parts = names.parts if isinstance(names, JoinedNames) else (names,)
+    return tuple(part for part in parts if isinstance(part, Buckets))
+
+
+def hashed(matrix: sparse.csr_array, names: Sequence[str], size: int) -> sparse.csr_array:
+    """The columns of ``matrix``, which have these different names, hashed into ``size`` of them.
+
+    A row is the same to the last bit whatever rows and names are beside it: values that share a column are added in the
+    order of their hashes.
+    """
+    value = _hashes(names)
+    order = np.argsort(value, kind="stable")
+    rank = np.empty(len(order), dtype=np.int32)
+    rank[order] = np.arange(len(order))
+    parts = (matrix.data.copy(), rank[matrix.indices], matrix.indptr.copy())
+    found = sparse.csr_array(parts, shape=matrix.shape)
+    found.sort_indices()
+    # Columns rise with hashes, so the indices stay sorted, and entries of one column stand side by side.
+    column = (value[order].astype(np.uint64) * np.uint64(size) >> np.uint64(32)).astype(np.int32)
+    found = sparse.csr_array((found.data, column[found.indices], found.indptr), shape=(matrix.shape[0], size))
+    found.has_sorted_indices = True
+    found.sum_duplicates()
+    return found
+
+
+def check_size(option: str, size: object) -> None:
+    """DataError unless it is a number of columns that names can be hashed into."""
+    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_SIZE:
+        raise DataError(f"{option}={size!r:.80} must be a whole number from 1 to {MAX_SIZE}, such as 2**18.")
+
+
+def _hashes(names: Sequence[str]) -> npt.NDArray[np.uint32]:
+    from sklearn.utils import murmurhash3_32
+
+    # "surrogatepass": half a character is a character of its own, not an error.
+    found = (murmurhash3_32(name.encode("utf-8", "surrogatepass"), 0, True) for name in names)
+    return np.fromiter(found, dtype=np.uint32, count=len(names))
