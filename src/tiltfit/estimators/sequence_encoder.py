@@ -215,3 +215,21 @@ def as_edge_templates(transitions: Any) -> EdgeTemplates:
     if isinstance(transitions, Mapping):
         return EdgeTemplates.from_document(transitions)
     raise DataError(f"transitions={transitions!r:.80} must be EdgeTemplates(...) or a dict of its parameters.")
+
+
+def sequence_weights(sample_weight: Any, n: int) -> FloatArray:
+    """``sample_weight`` as an array of one number a sequence; refused unless it is."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"sample_weight={sample_weight!r:.80} must be a list of numbers, one a sequence.") from error
+    if weight.shape != (n,):
+        raise DataError(f"sample_weight has the shape {weight.shape}, but there are {n} sequences.")
+    if not np.all(np.isfinite(weight) & (weight >= 0)):
+        bad = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
+        raise DataError(f"sample_weight is {weight[bad]} for sequence {bad}: it must be a number of at least 0.")
+    if not np.any(weight > 0):
+        raise DataError("sample_weight sums to zero: no sequence counts.")
+    return weight

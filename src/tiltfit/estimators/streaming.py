@@ -130,7 +130,7 @@ class Stream:
         )
 
     def enter(self, grounded: Grounded, classes: list[Any]) -> IntArray:
-        """The numbers of the shared rows of ``grounded`` in the ledger; −1 for those that speak of one instance each."""
+        """The numbers of the shared rows of ``grounded`` in the ledger; −1 for those of single instances."""
         n = 0 if grounded.by_instance is None else grounded.by_instance.shape[1]
         shared = np.flatnonzero(~grounded.local[:n])
         keys = grounded.keys

@@ -18,11 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
 from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
-from tiltfit.estimators.learning import fitted_prices, projected, report, solve, warn, warned_already
+from tiltfit.estimators.learning import fitted_prices, learn, projected, report, solve, warn, warned_already
 from tiltfit.estimators.options import Options, threads
-from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid
+from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid, sequence_weights
 from tiltfit.estimators.starts import generator, matched_tables
+from tiltfit.estimators.streaming import Settled, Stream, keep_stream, refuse_after_batch
 from tiltfit.execution.workers import Workers
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
@@ -59,10 +61,15 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         All labels. Default: those of the constraint file, else of y, else of the constraints.
     model, method : str
         ``"crf"`` and ``"ap"`` (alternating projections).
-    solver : {"auto", "alternating", "joint", "sgd"}
+    solver : {"auto", "alternating", "joint", "sgd", "online"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
-        (with max_iter=10). ``auto`` is ``joint``.
+        (with max_iter=10). ``online`` learns prices and weights together, a few sequences at a time (``online=``).
+        ``auto`` is ``joint``.
+    online : dict, optional
+        How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
+        (64): sequences a step; ``horizon``: how many sequences stand for all of a stream (default: as many as were
+        seen); ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     inference : {"auto", "exact", "sampled"}
         How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
         which alternate then. ``auto`` is exact where that takes little longer. Without such constraints: always exact.
@@ -99,6 +106,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     [['size', 'size', 'contact', 'contact']]
     """
 
+    coef_, transitions_ = Settled(), Settled()
+    _stream: Stream
+
     def __init__(
         self,
         constraints: Any = (),
@@ -107,6 +117,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         model: str = "crf",
         method: str = "ap",
         solver: str = "auto",
+        online: Any = None,
         inference: str = "auto",
         features: Any = None,
         transitions: Any = None,
@@ -131,6 +142,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.model = model
         self.method = method
         self.solver = solver
+        self.online = online
         self.inference = inference
         self.features = features
         self.transitions = transitions
@@ -189,23 +201,25 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         constraints = constraints.with_classes(classes.tolist(), "tokens")
         if self.valid_only:
             refuse_invalid(classes.tolist(), labels, sequences)
+        if options.solver == "online":
+            tagger_stream.refuse_observed(self)
         if self.weights == "observed" and not np.any(labels >= 0):
             raise DataError(
                 "weights='observed' keeps the pairs of attribute and label that labelled tokens show, but no token has "
                 "a label. Use weights='all'."
             )
-        weight = _sequence_weights(sample_weight, sequences.n_sequences)
+        weight = sequence_weights(sample_weight, sequences.n_sequences)
         encoder, matrix = SequenceEncoder.fit(sequences, self.features, self.transitions, boundaries=self.boundaries)
         workers = options.workers()
         model = encoder.model(
             matrix, sequences, classes.tolist(), workers, valid=self.valid_only,
-            observed=labels if self.weights == "observed" else None, occupied=True,
+            observed=labels if self.weights == "observed" else None, occupied=options.solver != "online",
         )  # fmt: skip
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
         grounded = ground(
             constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers,
-            inference=self.inference, seed=seed,
+            inference=self.inference, seed=seed, online=options.solver == "online",
         )  # fmt: skip
         refuse_impossible(model, grounded)
         problem = Problem(
@@ -220,16 +234,14 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         if not len(problem.labelled) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no token has a label, and no constraint fires here.")
         given = self._given_start(classes, encoder, model)
-        if given is None and self.init is None and problem.is_sampled:
+        if given is None and self.init is None and problem.is_sampled and options.solver != "online":
             given = self._local_start(problem, constraints, sequences, options)
-        fit = solve(
+        fit, stream = learn(
             problem,
+            grounded,
             options,
             given=given,
-            init=self.init,
-            n_init=int(self.n_init),
-            random_state=self.random_state,
-            callback=self.callback,
+            estimator=self,
             development=self._development(kept_aside, patience, encoder, model, classes),
         )
         del problem  # and its copy of the rows that matter
@@ -246,7 +258,34 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
         self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
         self._inference = str(self.inference), seed
-        self._prices = fitted_prices(grounded, fit)
+        self._prices, self._unit = fitted_prices(grounded, fit), "tokens"
+        keep_stream(self, stream)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more sequences of a stream, in their order; each is looked at once.
+
+        The first call fixes parameters, classes and attributes: name all ``classes`` (here or in the constructor)
+        unless the constraints do, and use ``features={"hashing": 2**18}`` where attributes may come that the first
+        sequences do not have. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A call
+        that is refused leaves the tagger as it was.
+        """
+        refuse_after_batch(self)
+        before = dict(self.__dict__)
+        try:
+            if "_stream" not in before:
+                tagger_stream.begin(self, X, y, classes)
+            problem, grounded = tagger_stream.chunk(self, X, y, classes, sample_weight)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self._stream.learn(problem, grounded, self)
+        return self
+
+    def _settle(self) -> None:
+        table, edges = self._stream.learner.weights()
+        assert edges is not None
+        n = table.shape[1]
+        self.coef_, self.transitions_ = np.ascontiguousarray(table.T), edges.reshape(-1, n, n)
 
     @cached_property
     def attribute_names_(self) -> npt.NDArray[Any]:
@@ -296,7 +335,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         sequences, model, potentials = self._potentials(X)
         _, labels = encode_tags(y, sequences, self.classes_.tolist())
         p = self._infer(model, potentials)
-        weight = _sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
+        weight = sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
         grounded = self._ground(_without_empty(sequences), model, weight, labels)
         found = projected(model, potentials, p, grounded, prices, self._prices)
         best = model.structure.best(potentials, model.workers)[0] if decode else None
@@ -337,7 +376,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     # Inside
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "coef_")
+        return "coef_" in vars(self) or vars(self).get("_stream") is not None
 
     def _potentials(self, X: Any) -> tuple[Sequences, LogLinear, Potentials]:
         """X, the model on its sequences that are not empty, and its potentials there."""
@@ -360,14 +399,19 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
 
     def _given_start(self, classes: npt.NDArray[Any], encoder: SequenceEncoder, model: LogLinear) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
+        tables = self._given_tables(classes, encoder)
+        assert isinstance(model.features, ChainFeatures)
+        return None if tables is None else model.features.flat(*tables)
+
+    def _given_tables(
+        self, classes: npt.NDArray[Any], encoder: SequenceEncoder
+    ) -> tuple[FloatArray, FloatArray] | None:
         source = self if self.warm_start and hasattr(self, "coef_") else self.init
         if source is None or isinstance(source, str):
             return None
         if not isinstance(source, TiltTagger) or not hasattr(source, "coef_"):
             raise DataError(f"init={source!r} is not a start: use 'supervised', 'constraints', or a fitted tagger.")
-        coef, transitions = matched_tables(source, classes, encoder.names, encoder.edge_names)
-        assert isinstance(model.features, ChainFeatures)
-        return model.features.flat(coef, transitions)
+        return matched_tables(source, classes, encoder.names, encoder.edge_names)
 
     def _local_start(
         self, problem: Problem, constraints: ConstraintSet, sequences: Sequences, options: Options
@@ -409,13 +453,19 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             return development(aside, labels, patience, lambda weights: theirs.flat(*ours.tables(weights)))
 
     def _ground(
-        self, sequences: Sequences, model: LogLinear, weight: FloatArray, labels: npt.NDArray[np.intp]
+        self,
+        sequences: Sequences,
+        model: LogLinear,
+        weight: FloatArray,
+        labels: npt.NDArray[np.intp],
+        *,
+        part: bool = False,
     ) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
         if lost:
             raise UnsupportedError(
                 f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
-                "predict works; to project, fit again."
+                f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         grounded = ground(
             self._constraints,
@@ -428,6 +478,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             model.workers,
             inference=self._inference[0],
             seed=self._inference[1],
+            part=part,
         )
         refuse_impossible(model, grounded)
         return grounded
@@ -435,23 +486,6 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
 
 def _named(constraints: ConstraintSet) -> list[object]:
     return [name for constraint in constraints for name in constraint.names]
-
-
-def _sequence_weights(sample_weight: Any, n: int) -> FloatArray:
-    if sample_weight is None:
-        return np.ones(n)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight={sample_weight!r:.80} must be a list of numbers, one a sequence.") from error
-    if weight.shape != (n,):
-        raise DataError(f"sample_weight has the shape {weight.shape}, but there are {n} sequences.")
-    if not np.all(np.isfinite(weight) & (weight >= 0)):
-        bad = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
-        raise DataError(f"sample_weight is {weight[bad]} for sequence {bad}: it must be a number of at least 0.")
-    if not np.any(weight > 0):
-        raise DataError("sample_weight sums to zero: no sequence counts.")
-    return weight
 
 
 def _without_empty(sequences: Sequences) -> Sequences:

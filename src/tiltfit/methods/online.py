@@ -84,8 +84,8 @@ class Learner:
     loss: float = field(default=0.0, compare=False)
 
     def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
-        """Take the instances ``order``. ``rows``: the numbers of the shared rows of ``grounded`` in the ledger (−1: they
-        speak of one instance each)."""
+        """Take the instances ``order``. ``rows``: the numbers that the shared rows of ``grounded`` have in the ledger
+        (−1: they speak of single instances)."""
         for start in range(0, len(order), self.online.size):
             _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
 

@@ -42,7 +42,7 @@ class Strength:
         return value / (rate * support) if self.scale == "support" else np.full(len(support), value)
 
 
-_PRIOR_PLACES, _PRIOR_RATE = 10.0, 0.1
+_PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
 """What ρ is taken for where no label is known: nothing more is claimed than that events in outputs are rarer than the
 places where they might happen. It counts as much as ten known places, and so fades as labels come."""
 
@@ -59,7 +59,7 @@ def rate(constraint: Constraint, scene: Scene) -> float:
     The constraint is a share of another event.
     """
     assert constraint.of is not None
-    happened, places = _PRIOR_PLACES * _PRIOR_RATE, _PRIOR_PLACES
+    happened, places = _PRIOR_PLACES * PRIOR_RATE, _PRIOR_PLACES
     around = scene.fires(constraint.of.given)
     for piece in pieces(constraint.of.event, scene.classes, scene.structure):
         at = np.flatnonzero(piece.at & around & ~scene.is_open(piece))
