@@ -56,7 +56,9 @@ def pack_table(name: str, table: FloatArray) -> Arrays:
     """
     table = np.ascontiguousarray(table)
     if table.nbytes > MAX_BYTES:
-        raise UnsupportedError(f"The model's weights are too many for a file: {table.size}. Use min_count=, or a smaller hashing=.")
+        raise UnsupportedError(
+            f"The model's weights are too many for a file: {table.size}. Use min_count=, or a smaller hashing=."
+        )
     filled = table.view(np.uint64) != 0  # not `table != 0`: −0 is to stay −0
     width = np.min_scalar_type(table.shape[1])
     count = filled.sum(axis=1)
