@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tiltfit.data.readers.record import Record, problem
-from tiltfit.data.readers.source import lines
-from tiltfit.data.readers.tagged import Tagged, TaggedPart, Vocabulary
-from tiltfit.errors import DataError, did_you_mean
+from tiltfit.data.readers import source
+from tiltfit.data.readers.record import Record, Refusal, Survey, problem
+from tiltfit.data.readers.source import Line, scan
+from tiltfit.data.readers.tagged import Tagged, Vocabulary
+from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 DOCSTART = "-DOCSTART-"
 BLANKS = ("error", "skip", "replace")
@@ -57,40 +58,72 @@ class Columns:
             raise DataError("The delimiter of the columns must not be empty.")
 
 
-def read_conll(place: str, raw: io.BufferedReader, columns: Columns) -> TaggedPart:
-    """Every sequence of a file of columns."""
+def conll_sequences(survey: Survey, raw: io.BufferedReader, columns: Columns) -> Iterator[Tagged | Refusal]:
+    """Every sequence of a file of columns. One with a line that cannot be used is refused as a whole."""
     layout: _Layout | None = None
-    found: list[Tagged] = []
-    tokens: list[str] = []
-    tags: list[str | None] = []
-    start = 0
-    for number, line in _endings(lines(place, raw)):
-        if not line:
-            if tokens:
-                found.append(_tagged(place, start, tokens, tags, layout))
-            tokens, tags = [], []
+    survey.final = True
+    current = _Sequence(survey.place)
+    for line in scan(survey.place, raw):
+        if line.flaw is None and (not line.text.strip() or line.text.startswith(DOCSTART)):
+            if (found := current.finished()) is not None:
+                yield found
+            current = _Sequence(survey.place)
             continue
-        if layout is None:
-            layout = _Layout.of(place, number, line, columns)
-        pair = layout.split(number, line)
-        if pair is not None:
-            start = start if tokens else number
-            tokens.append(pair[0])
-            tags.append(pair[1])
-    has_tags = layout is not None and layout.label is not None
-    return TaggedPart(place, found, frozenset(), has_tags, "conll")
+        if layout is None and line.flaw is None:
+            layout = _Layout.of(survey.place, line.number, line.text.rstrip("\r\n"), columns)
+            survey.labelled = layout.label is not None
+        if (refusal := current.take(line, layout)) is not None:
+            yield refusal
+    if (found := current.finished()) is not None:
+        yield found
 
 
-def _endings(source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Lines without their ends; those that end a sequence are empty, and so is one after the last."""
-    for number, line in source:
-        yield number, "" if line.isspace() or line.startswith(DOCSTART) else line.rstrip("\r\n")
-    yield 0, ""
+class _Sequence:
+    """What has been read of one sequence."""
 
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._begin = self._start = 0  # its first line, and that of its first token
+        self._tokens: list[str] = []
+        self._tags: list[str | None] = []
+        self._size = 0
+        self._broken = False
 
-def _tagged(place: str, line: int, tokens: list[str], tags: list[str | None], layout: _Layout | None) -> Tagged:
-    known = layout is not None and layout.label is not None and any(tag is not None for tag in tags)
-    return Tagged(Record(place, line, None, "", None), tokens, tags if known else None)
+    def take(self, line: Line, layout: _Layout | None) -> Refusal | None:
+        """One more line, or the refusal of the sequence. What follows in a refused sequence is passed over."""
+        self._begin = self._begin or line.number
+        if self._broken:
+            return None
+        try:
+            self._add(line, layout)
+            return None
+        except DataFileError as error:
+            self._broken = True
+            self._tokens, self._tags = [], []
+            return Refusal(error, f"The sequence from line {self._begin} up to the next blank line is left out.")
+
+    def _add(self, line: Line, layout: _Layout | None) -> None:
+        if line.flaw is not None:
+            raise line.flaw.error
+        pair = layout.split(line.number, line.text.rstrip("\r\n")) if layout is not None else None
+        if pair is None:
+            return
+        self._start = self._start or line.number
+        self._tokens.append(pair[0])
+        self._tags.append(pair[1])
+        self._size += len(line.text)
+        if self._size > source.MAX_LINE:
+            why = (
+                f"the sequence is longer than {source.MAX_LINE:,} characters. Is there no blank line between sequences?"
+            )
+            raise problem(self._place, self._begin, why)
+
+    def finished(self) -> Tagged | None:
+        """The sequence, unless it is empty or refused."""
+        if not self._tokens:
+            return None
+        known = any(tag is not None for tag in self._tags)
+        return Tagged(Record(self._place, self._start, None, "", None), self._tokens, self._tags if known else None)
 
 
 class _Layout:
