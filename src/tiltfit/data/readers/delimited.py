@@ -40,7 +40,6 @@ def delimited_records(
     rows = _rows(feed, delimiter)
     header = next(strict(rows), None)
     if header is None:
-        survey.final = True
         return
     names = header.cells
     places = _places(place, header.line, names, fields, delimiter)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ Source = str | os.PathLike[str]
 FORMATS = ("auto", "jsonl", "csv", "tsv", "folder")
 
 _SUFFIXES = {**dict.fromkeys(JSONL_SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read(
@@ -87,7 +88,7 @@ class Request:
         _check_options(names, format, delimiter)
         return Request(names, format, fields, delimiter)
 
-    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Iterator[Record | Refusal]:
+    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Record | Refusal, None, None]:
         """What a source holds, read as it is asked for."""
         place, format = survey.place, self.format
         if "\0" in name:
@@ -105,7 +106,7 @@ class Request:
             if survey.format == "jsonl":
                 yield from jsonl_records(survey, raw, self.fields)
             else:
-                yield from delimited_records(survey, raw, self.fields, self.delimiter or _DELIMITERS[survey.format])
+                yield from delimited_records(survey, raw, self.fields, self.delimiter or DELIMITERS[survey.format])
 
 
 def names_of(source: Source | Sequence[Source]) -> tuple[str, ...]:
@@ -115,8 +116,9 @@ def names_of(source: Source | Sequence[Source]) -> tuple[str, ...]:
 
 def _part(request: Request, name: str) -> Part:
     survey = Survey(place_of(name))
-    records: Sequence[Record] = list(strict(request.records(name, survey)))
-    if survey.format in _DELIMITERS:
+    with closing(request.records(name, survey)) as items:
+        records: Sequence[Record] = list(strict(items))
+    if survey.format in DELIMITERS:
         records = with_numbers(records, numeric_columns(records, len(request.fields.columns)))
     return Part(survey.place, records, frozenset(survey.fields))
 

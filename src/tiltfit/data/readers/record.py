@@ -83,7 +83,9 @@ def strict(items: Iterable[T | Refusal]) -> Iterator[T]:
     """The items up to the first refusal, which is raised."""
     for item in items:
         if isinstance(item, Refusal):
-            raise item.error
+            error = item.error
+            del item  # or the error would hold itself, by its traceback
+            raise error
         yield item
 
 

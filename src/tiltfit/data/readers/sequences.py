@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -136,7 +137,7 @@ class SequenceRequest:
         _check(names, format, fields)
         return SequenceRequest(names, format, layout, fields)
 
-    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Iterator[Tagged | Refusal]:
+    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Tagged | Refusal, None, None]:
         """What a source holds, read as it is asked for."""
         if "\0" in name:
             raise DataFileError(f"{name!r} is not the name of a file.")
@@ -153,7 +154,8 @@ class SequenceRequest:
 
 def _part(request: SequenceRequest, name: str) -> TaggedPart:
     survey = Survey(place_of(name))
-    found = list(strict(request.records(name, survey)))
+    with closing(request.records(name, survey)) as items:
+        found = list(strict(items))
     return TaggedPart(survey.place, found, frozenset(survey.fields), survey.labelled, survey.format)
 
 

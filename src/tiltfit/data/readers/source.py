@@ -50,7 +50,8 @@ class Meter:
 
     @property
     def bytes(self) -> int:
-        return self.done + (self.current.tell() if self.current is not None else 0)
+        # A generator that is dropped half-read may find its file closed before it.
+        return self.done + (self.current.tell() if self.current is not None and not self.current.closed else 0)
 
     @contextmanager
     def watch(self, file: io.BufferedReader) -> Iterator[None]:

@@ -31,7 +31,7 @@ class TaggedPart:
     format: str
 
 
-_KNOWN, _TOKEN = 1 << 15, 100  # tokens that are remembered, and their length: a stream may never end
+_KNOWN, _TOKEN = 1 << 14, 100  # tokens that are remembered, and their length: a stream may never end
 
 
 class Vocabulary:
