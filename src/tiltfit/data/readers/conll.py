@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tiltfit.data.readers import source
 from tiltfit.data.readers.record import Record, Refusal, Survey, problem
-from tiltfit.data.readers.source import Line, scan
+from tiltfit.data.readers.source import scan
 from tiltfit.data.readers.tagged import Tagged, Vocabulary
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
@@ -63,16 +63,17 @@ def conll_sequences(survey: Survey, raw: io.BufferedReader, columns: Columns) ->
     layout: _Layout | None = None
     survey.final = True
     current = _Sequence(survey.place)
-    for line in scan(survey.place, raw):
-        if line.flaw is None and (not line.text.strip() or line.text.startswith(DOCSTART)):
+    for number, text, flaw in scan(survey.place, raw):
+        line = text.rstrip("\r\n")
+        if flaw is None and (not line or line.isspace() or line.startswith(DOCSTART)):
             if (found := current.finished()) is not None:
                 yield found
             current = _Sequence(survey.place)
             continue
-        if layout is None and line.flaw is None:
-            layout = _Layout.of(survey.place, line.number, line.text.rstrip("\r\n"), columns)
+        if layout is None and flaw is None:
+            layout = _Layout.of(survey.place, number, line, columns)
             survey.labelled = layout.label is not None
-        if (refusal := current.take(line, layout)) is not None:
+        if (refusal := current.take(number, line, flaw, layout)) is not None:
             yield refusal
     if (found := current.finished()) is not None:
         yield found
@@ -89,34 +90,31 @@ class _Sequence:
         self._size = 0
         self._broken = False
 
-    def take(self, line: Line, layout: _Layout | None) -> Refusal | None:
+    def take(self, number: int, line: str, flaw: Refusal | None, layout: _Layout | None) -> Refusal | None:
         """One more line, or the refusal of the sequence. What follows in a refused sequence is passed over."""
-        self._begin = self._begin or line.number
+        self._begin = self._begin or number
         if self._broken:
             return None
+        if flaw is not None or layout is None:  # the latter is so before the first line that is text
+            return flaw and self._refusal(flaw.error)
         try:
-            self._add(line, layout)
-            return None
+            pair = layout.split(number, line)
         except DataFileError as error:
-            self._broken = True
-            self._tokens, self._tags = [], []
-            return Refusal(error, f"The sequence from line {self._begin} up to the next blank line is left out.")
+            return self._refusal(error)
+        if pair is not None:
+            self._start = self._start or number
+            self._tokens.append(pair[0])
+            self._tags.append(pair[1])
+            self._size += len(line)
+            if self._size > source.MAX_LINE:
+                why = f"the sequence is longer than {source.MAX_LINE:,} characters. A blank line ends a sequence."
+                return self._refusal(problem(self._place, self._begin, why))
+        return None
 
-    def _add(self, line: Line, layout: _Layout | None) -> None:
-        if line.flaw is not None:
-            raise line.flaw.error
-        pair = layout.split(line.number, line.text.rstrip("\r\n")) if layout is not None else None
-        if pair is None:
-            return
-        self._start = self._start or line.number
-        self._tokens.append(pair[0])
-        self._tags.append(pair[1])
-        self._size += len(line.text)
-        if self._size > source.MAX_LINE:
-            why = (
-                f"the sequence is longer than {source.MAX_LINE:,} characters. Is there no blank line between sequences?"
-            )
-            raise problem(self._place, self._begin, why)
+    def _refusal(self, error: DataFileError) -> Refusal:
+        self._broken = True
+        self._tokens, self._tags = [], []
+        return Refusal(error, f"The sequence from line {self._begin} up to the next blank line is left out.")
 
     def finished(self) -> Tagged | None:
         """The sequence, unless it is empty or refused."""

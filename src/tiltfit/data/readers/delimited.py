@@ -7,7 +7,6 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import NamedTuple
 
 from tiltfit.data.readers import record as limits
@@ -17,6 +16,7 @@ from tiltfit.data.readers.record import (
     Record,
     Refusal,
     Survey,
+    Value,
     check_label,
     check_text,
     missing_field,
@@ -82,16 +82,15 @@ class _Feed:
         return self
 
     def __next__(self) -> str:
-        line = next(self._lines)
-        self.end = line.number
-        self.flaw = self.flaw or line.flaw
-        self._size += len(line.text)
+        self.end, text, flaw = next(self._lines)
+        self.flaw = self.flaw or flaw
+        self._size += len(text)
         if self._size > source.MAX_LINE and self.flaw is None:
             why = f"the row is longer than {source.MAX_LINE:,} characters. Is a quote missing somewhere?"
             self.flaw = Refusal(problem(self.place, self.start, why))
-        if not line.whole or self._size > source.MAX_LINE:
+        if not text or self._size > source.MAX_LINE:
             raise _TooLong
-        return line.text
+        return text
 
     def begin(self) -> None:
         """A new row begins at the next line."""
@@ -206,16 +205,13 @@ def with_numbers(records: Sequence[Record], numeric: Sequence[bool]) -> Sequence
     """The records with the cells of some columns, ``numeric`` says which, as numbers."""
     if not any(numeric):
         return records
-    return [
-        replace(
-            record,
-            columns=tuple(
-                _number(cell) if isinstance(cell, str) and yes else cell
-                for cell, yes in zip(record.columns, numeric, strict=True)
-            ),
-        )
-        for record in records
-    ]
+    return [Record(r.place, r.line, r.identifier, r.text, r.label, _numbers(r.columns, numeric)) for r in records]
+
+
+def _numbers(cells: Sequence[Value], numeric: Sequence[bool]) -> tuple[Value, ...]:
+    return tuple(
+        _number(cell) if yes and isinstance(cell, str) else cell for cell, yes in zip(cells, numeric, strict=True)
+    )
 
 
 def numeric_columns(records: Sequence[Record], n: int) -> list[bool]:

@@ -40,15 +40,15 @@ def jsonl_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Ite
 
 def objects(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Refusal]]:
     """(number, object) of every line that is not empty."""
-    for line in scan(place, raw):
-        if line.flaw is not None:
-            yield line.number, line.flaw
-        elif line.text.strip():
+    for number, text, flaw in scan(place, raw):
+        if flaw is not None:
+            yield number, flaw
+        elif text.strip():
             try:
-                item: dict[str, Any] | Refusal = parse_object(place, line.number, line.text)
+                item: dict[str, Any] | Refusal = parse_object(place, number, text)
             except DataFileError as error:
                 item = Refusal(error)
-            yield line.number, item
+            yield number, item
 
 
 def parse_object(place: str, number: int, line: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from tiltfit.data.readers.record import Refusal, problem
 from tiltfit.errors import DataFileError, did_you_mean
@@ -136,22 +136,17 @@ def _neighbour(source: str) -> str:
 
 def lines(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, str]]:
     """(number, text with its line end) of each line; the first that is no text is raised."""
-    for line in scan(place, raw):
-        if line.flaw is not None:
-            raise line.flaw.error
-        yield line.number, line.text
+    for number, text, flaw in scan(place, raw):
+        if flaw is not None:
+            raise flaw.error
+        yield number, text
 
 
-class Line(NamedTuple):
-    """A line with its end. ``flaw``: why it is no text; ``text`` is then only alike.
+Line = tuple[int, str, Refusal | None]
+"""Number, text with its end, and why it is no text: then the text is only alike, and empty if it is too long.
 
-    ``whole`` is false, and ``text`` empty, if the line is too long to be looked at.
-    """
-
-    number: int
-    text: str
-    flaw: Refusal | None = None
-    whole: bool = True
+A plain tuple: there are millions.
+"""
 
 
 def scan(place: str, raw: io.BufferedReader) -> Iterator[Line]:
@@ -161,16 +156,16 @@ def scan(place: str, raw: io.BufferedReader) -> Iterator[Line]:
         number += 1
         if len(data) > MAX_LINE:
             why = f"the line is longer than {MAX_LINE:,} bytes. Is this a text file?"
-            yield Line(number, "", Refusal(problem(place, number, why)), whole=False)
+            yield number, "", Refusal(problem(place, number, why))
             while not data.endswith(b"\n") and (data := raw.readline(_PIECE)):
                 pass
             continue
         try:
-            line = Line(number, decode(place, number, data, first=number == 1))
+            line: Line = number, decode(place, number, data, first=number == 1), None
         except DataFileError as error:
             if number == 1 and data.startswith(_UTF16):
                 raise  # no line of the file can be read
-            line = Line(number, data.decode("utf-8", errors="replace"), Refusal(error))
+            line = number, data.decode("utf-8", errors="replace"), Refusal(error)
         yield line
 
 
