@@ -12,13 +12,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Generic, Literal, Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from tiltfit.data.readers.record import Refusal, Survey
 from tiltfit.data.readers.source import STDIN, Meter, place_of
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
-OnError = Literal["fail", "skip"]
 ON_ERROR = ("fail", "skip")
 MAX_PROBLEMS = 20
 """Messages about malformed records that a stream remembers."""
@@ -46,7 +45,7 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     _what: str
     """What the instances are called where there is none."""
 
-    def __init__(self, names: Sequence[str], size: int, on_error: OnError, skip: int) -> None:
+    def __init__(self, names: Sequence[str], size: int, on_error: str, skip: int) -> None:
         _check(size, on_error, skip)
         self._names, self._size, self._on_error, self._skip = tuple(names), size, on_error, skip
         self._surveys = [Survey(place_of(name)) for name in self._names]

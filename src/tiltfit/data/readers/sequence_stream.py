@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Generator, Sequence
 
-from tiltfit.data.readers.chunks import ChunkStream, OnError
+from tiltfit.data.readers.chunks import ChunkStream
 from tiltfit.data.readers.kinds import ColumnKinds, LabelKind
 from tiltfit.data.readers.reader import Source
 from tiltfit.data.readers.record import Refusal, Survey
@@ -28,7 +28,7 @@ class SequenceStream(ChunkStream[Tagged, SequenceDataset]):
 
     _what = "sequences"
 
-    def __init__(self, request: SequenceRequest, size: int, on_error: OnError, skip: int) -> None:
+    def __init__(self, request: SequenceRequest, size: int, on_error: str, skip: int) -> None:
         self._request = request
         self._tag = LabelKind()
         self._columns = ColumnKinds(request.fields.columns)
@@ -66,7 +66,7 @@ def stream_sequences(
     sources: Source | Sequence[Source],
     *,
     size: int,
-    on_error: OnError = "fail",
+    on_error: str = "fail",
     skip: int = 0,
     format: str = "auto",
     token: int = 0,

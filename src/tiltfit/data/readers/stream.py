@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 
-from tiltfit.data.readers.chunks import ChunkStream, OnError
+from tiltfit.data.readers.chunks import ChunkStream
 from tiltfit.data.readers.dataset import Dataset, check_fields, collect
 from tiltfit.data.readers.delimited import with_numbers
 from tiltfit.data.readers.kinds import ColumnKinds, LabelKind
@@ -18,7 +18,7 @@ class DocumentStream(ChunkStream[Record, Dataset]):
 
     _what = "rows"
 
-    def __init__(self, request: Request, size: int, on_error: OnError, skip: int) -> None:
+    def __init__(self, request: Request, size: int, on_error: str, skip: int) -> None:
         self._request = request
         self._label = LabelKind()
         self._columns = ColumnKinds(request.fields.columns)
@@ -56,7 +56,7 @@ def stream(
     sources: Source | Sequence[Source],
     *,
     size: int,
-    on_error: OnError = "fail",
+    on_error: str = "fail",
     skip: int = 0,
     format: str = "auto",
     text: str = "text",
