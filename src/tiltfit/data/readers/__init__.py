@@ -1,5 +1,6 @@
 """Read what is labelled and what is not: documents from JSONL, CSV, TSV and text folders (``read``), sequences from
-CoNLL columns and JSONL (``read_sequences``), plain or compressed.
+CoNLL columns and JSONL (``read_sequences``), plain or compressed; in chunks where they are too many for the memory
+(``stream``, ``stream_sequences``).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -12,20 +13,28 @@ CoNLL columns and JSONL (``read_sequences``), plain or compressed.
 
 from __future__ import annotations
 
+from tiltfit.data.readers.chunks import ON_ERROR
 from tiltfit.data.readers.contents import Contents, guess_contents
 from tiltfit.data.readers.dataset import Dataset
 from tiltfit.data.readers.reader import FORMATS, read
+from tiltfit.data.readers.sequence_stream import SequenceStream, stream_sequences
 from tiltfit.data.readers.sequences import SEQUENCE_FORMATS, SequenceDataset, read_sequences
+from tiltfit.data.readers.stream import DocumentStream, stream
 from tiltfit.data.readers.words import read_words
 
 __all__ = [
     "FORMATS",
+    "ON_ERROR",
     "SEQUENCE_FORMATS",
     "Contents",
     "Dataset",
+    "DocumentStream",
     "SequenceDataset",
+    "SequenceStream",
     "guess_contents",
     "read",
     "read_sequences",
     "read_words",
+    "stream",
+    "stream_sequences",
 ]

@@ -14,10 +14,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tiltfit.data.readers.record import Record, problem
-from tiltfit.data.readers.source import lines
-from tiltfit.data.readers.tagged import Tagged, TaggedPart, Vocabulary
-from tiltfit.errors import DataError, did_you_mean
+from tiltfit.data.readers import source
+from tiltfit.data.readers.record import Record, Refusal, Survey, problem
+from tiltfit.data.readers.source import scan
+from tiltfit.data.readers.tagged import Tagged, Vocabulary
+from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 DOCSTART = "-DOCSTART-"
 BLANKS = ("error", "skip", "replace")
@@ -57,40 +58,70 @@ class Columns:
             raise DataError("The delimiter of the columns must not be empty.")
 
 
-def read_conll(place: str, raw: io.BufferedReader, columns: Columns) -> TaggedPart:
-    """Every sequence of a file of columns."""
+def conll_sequences(survey: Survey, raw: io.BufferedReader, columns: Columns) -> Iterator[Tagged | Refusal]:
+    """Every sequence of a file of columns. One with a line that cannot be used is refused as a whole."""
     layout: _Layout | None = None
-    found: list[Tagged] = []
-    tokens: list[str] = []
-    tags: list[str | None] = []
-    start = 0
-    for number, line in _endings(lines(place, raw)):
-        if not line:
-            if tokens:
-                found.append(_tagged(place, start, tokens, tags, layout))
-            tokens, tags = [], []
+    survey.final = True
+    current = _Sequence(survey.place)
+    for number, text, flaw in scan(survey.place, raw):
+        line = text.rstrip("\r\n")
+        if flaw is None and (not line or line.isspace() or line.startswith(DOCSTART)):
+            if (found := current.finished()) is not None:
+                yield found
+            current = _Sequence(survey.place)
             continue
-        if layout is None:
-            layout = _Layout.of(place, number, line, columns)
-        pair = layout.split(number, line)
+        if layout is None and flaw is None:
+            layout = _Layout.of(survey.place, number, line, columns)
+            survey.labelled = layout.label is not None
+        if (refusal := current.take(number, line, flaw, layout)) is not None:
+            yield refusal
+    if (found := current.finished()) is not None:
+        yield found
+
+
+class _Sequence:
+    """What has been read of one sequence."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._begin = self._start = 0  # its first line, and that of its first token
+        self._tokens: list[str] = []
+        self._tags: list[str | None] = []
+        self._size = 0
+        self._broken = False
+
+    def take(self, number: int, line: str, flaw: Refusal | None, layout: _Layout | None) -> Refusal | None:
+        """One more line, or the refusal of the sequence. What follows in a refused sequence is passed over."""
+        self._begin = self._begin or number
+        if self._broken:
+            return None
+        if flaw is not None or layout is None:  # the latter is so before the first line that is text
+            return flaw and self._refusal(flaw.error)
+        try:
+            pair = layout.split(number, line)
+        except DataFileError as error:
+            return self._refusal(error)
         if pair is not None:
-            start = start if tokens else number
-            tokens.append(pair[0])
-            tags.append(pair[1])
-    has_tags = layout is not None and layout.label is not None
-    return TaggedPart(place, found, frozenset(), has_tags, "conll")
+            self._start = self._start or number
+            self._tokens.append(pair[0])
+            self._tags.append(pair[1])
+            self._size += len(line)
+            if self._size > source.MAX_LINE:
+                why = f"the sequence is longer than {source.MAX_LINE:,} characters. A blank line ends a sequence."
+                return self._refusal(problem(self._place, self._begin, why))
+        return None
 
+    def _refusal(self, error: DataFileError) -> Refusal:
+        self._broken = True
+        self._tokens, self._tags = [], []
+        return Refusal(error, f"The sequence from line {self._begin} up to the next blank line is left out.")
 
-def _endings(source: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Lines without their ends; those that end a sequence are empty, and so is one after the last."""
-    for number, line in source:
-        yield number, "" if line.isspace() or line.startswith(DOCSTART) else line.rstrip("\r\n")
-    yield 0, ""
-
-
-def _tagged(place: str, line: int, tokens: list[str], tags: list[str | None], layout: _Layout | None) -> Tagged:
-    known = layout is not None and layout.label is not None and any(tag is not None for tag in tags)
-    return Tagged(Record(place, line, None, "", None), tokens, tags if known else None)
+    def finished(self) -> Tagged | None:
+        """The sequence, unless it is empty or refused."""
+        if not self._tokens:
+            return None
+        known = any(tag is not None for tag in self._tags)
+        return Tagged(Record(self._place, self._start, None, "", None), self._tokens, self._tags if known else None)
 
 
 class _Layout:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.data.readers.record import Fields, Part, Record, Value, missing_field
+from tiltfit.data.readers.record import (
+    COLUMN_KINDS,
+    LABEL_KINDS,
+    NUMBER,
+    Fields,
+    Label,
+    Part,
+    Record,
+    Value,
+    missing_field,
+)
 from tiltfit.errors import DataFileError
 
 ObjectArray = npt.NDArray[np.object_]
@@ -45,16 +55,24 @@ class Dataset:
 
 def assemble(parts: Sequence[Part], fields: Fields) -> Dataset:
     """One data set from what several sources gave, in their order."""
-    records = [record for part in parts for record in part.records]
     places = tuple(part.place for part in parts)
-    if not records:
+    if not any(part.records for part in parts):
         raise DataFileError(f"{', '.join(places)}: no rows. There is nothing to read here.")
     known = sorted(frozenset().union(*(part.fields for part in parts)))
     check_fields(", ".join(places), known, fields)
-    has_labels = fields.label is not None and fields.label in known
+    return collect(parts, fields, labels=fields.label is not None and fields.label in known)
+
+
+def collect(parts: Sequence[Part], fields: Fields, *, labels: bool, numeric: Collection[str] = ()) -> Dataset:
+    """The records of all parts, without asking whether they are all there is.
+
+    ``labels`` says whether there is a y, ``numeric`` which columns are numbers even if all are missing here.
+    """
+    records = [record for part in parts for record in part.records]
+    places = tuple(part.place for part in parts)
     return Dataset(
-        X=_inputs(records, fields),
-        y=_labels(records) if has_labels else None,
+        X=_inputs(records, fields, numeric),
+        y=_labels(records) if labels else None,
         ids=identifiers(parts),
         origins=[record.origin for record in records],
         sources=places,
@@ -71,11 +89,13 @@ def check_fields(places: str, known: Sequence[str], fields: Fields) -> None:
         raise missing_field(places, 0, "label", str(fields.label), known)
 
 
-def _inputs(records: Sequence[Record], fields: Fields) -> list[str] | dict[str, npt.NDArray[Any]]:
+def _inputs(
+    records: Sequence[Record], fields: Fields, numeric: Collection[str]
+) -> list[str] | dict[str, npt.NDArray[Any]]:
     texts = [record.text for record in records]
     if not fields.columns:
         return texts
-    columns = {name: column_values(name, j, records) for j, name in enumerate(fields.columns)}
+    columns = {name: column_values(name, j, records, numeric) for j, name in enumerate(fields.columns)}
     return {fields.text: _objects(texts), **columns}
 
 
@@ -86,22 +106,20 @@ def _objects(values: Sequence[Any]) -> ObjectArray:
     return array
 
 
-_KINDS: Mapping[type, str] = {bool: "true or false", int: "a number", float: "a number", str: "text"}
+def column_values(name: str, j: int, records: Sequence[Record], numeric: Collection[str] = ()) -> npt.NDArray[Any]:
+    """Column j of the records: numbers (missing: NaN), booleans or objects (missing: None); refuses a mixture.
 
-
-def column_values(name: str, j: int, records: Sequence[Record]) -> npt.NDArray[Any]:
-    """Column j of the records: numbers (missing: NaN), booleans or objects (missing: None); refuses a mixture."""
+    The columns named in ``numeric`` are numbers even if all are missing.
+    """
     values: list[Value] = [record.columns[j] for record in records]
     kinds: dict[str, Record] = {}
     for record, value in zip(records, values, strict=True):
         if value is not None:
-            kinds.setdefault(_KINDS[type(value)], record)
+            kinds.setdefault(COLUMN_KINDS[type(value)], record)
     if len(kinds) > 1:
         (one, first), (other, second) = list(kinds.items())[:2]
-        raise DataFileError(
-            f"{second.origin}: the column {name!r} is {other} here, but {one} in {first.origin}. Use one kind."
-        )
-    if "a number" not in kinds:
+        raise DataFileError(f"{second.origin}: {mixed_column(name, other, one, first.origin)}")
+    if NUMBER not in kinds and name not in numeric:
         whole = "true or false" in kinds and None not in values
         return np.array(values, dtype=np.bool_) if whole else _objects(values)
     if all(isinstance(v, int) and abs(v) < 2**63 for v in values):
@@ -114,17 +132,22 @@ def _labels(records: Sequence[Record]) -> ObjectArray:
     kinds: dict[str, Record] = {}
     for record in records:
         if record.label is not None:
-            kinds.setdefault(_LABELS[type(record.label)], record)
+            kinds.setdefault(LABEL_KINDS[type(record.label)], record)
     if len(kinds) > 1:
-        (one, first), (other, second) = list(kinds.items())[:2]
-        raise DataFileError(
-            f"{second.origin}: the label {second.label!r} is {other}, but {first.label!r} in {first.origin} is {one}. "
-            "Write all labels as one kind."
-        )
+        first, second = list(kinds.values())[:2]
+        raise DataFileError(f"{second.origin}: {mixed_labels(second.label, first.label, first.origin)}")
     return _objects([record.label for record in records])
 
 
-_LABELS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
+def mixed_column(name: str, kind: str, other: str, origin: str) -> str:
+    """Why a value of a column is refused whose kind is another one elsewhere."""
+    return f"the column {name!r} is {kind} here, but {other} in {origin}. Use one kind."
+
+
+def mixed_labels(label: Label | None, other: Label | None, origin: str) -> str:
+    """Why a label is refused whose kind is not that of another."""
+    kind, before = LABEL_KINDS[type(label)], LABEL_KINDS[type(other)]
+    return f"the label {label!r} is {kind}, but {other!r} in {origin} is {before}. Write all labels as one kind."
 
 
 def identifiers(parts: Sequence[Part]) -> list[str]:

@@ -7,10 +7,23 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from tiltfit.data.readers import record as limits
-from tiltfit.data.readers.record import Fields, Part, Record, Value, check_label, check_text, missing_field, problem
-from tiltfit.data.readers.source import lines
+from tiltfit.data.readers import source
+from tiltfit.data.readers.record import (
+    Fields,
+    Record,
+    Refusal,
+    Survey,
+    Value,
+    check_label,
+    check_text,
+    missing_field,
+    problem,
+    strict,
+)
+from tiltfit.data.readers.source import scan
 from tiltfit.errors import DataFileError
 
 # Numbers as people write them. Not "007" or "01234": leading zeros are how codes look, and codes are text.
@@ -18,31 +31,99 @@ _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,15})(\.[0-9]*)?([eE][+-]?[0-9]{1,2})
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 
-def read_delimited(place: str, raw: io.BufferedReader, fields: Fields, delimiter: str) -> Part:
-    """Every row of a CSV file as a record."""
-    rows = _rows(place, raw, delimiter)
-    number, header = next(rows, (0, []))
-    if not header:
-        return Part(place, [], frozenset())
-    places = _places(place, number, header, fields, delimiter)
-    records = [_record(place, number, row, places, fields) for number, row in _even(place, rows, len(header))]
-    return Part(place, _with_numbers(records, fields), frozenset(header))
+def delimited_records(
+    survey: Survey, raw: io.BufferedReader, fields: Fields, delimiter: str
+) -> Iterator[Record | Refusal]:
+    """Every row of a CSV file as a record. The cells of its columns are text: ``with_numbers`` makes them numbers."""
+    place = survey.place
+    feed = _Feed(place, raw)
+    rows = _rows(feed, delimiter)
+    header = next(strict(rows), None)
+    if header is None:
+        return
+    names = header.cells
+    places = _places(place, header.line, names, fields, delimiter)
+    survey.fields.update(names)
+    survey.labelled, survey.final = fields.label in places, True
+    for row in rows:
+        if isinstance(row, Refusal):
+            yield row
+            continue
+        try:
+            _check_width(place, row, len(names))
+            found: Record | Refusal = _record(place, row.line, row.cells, places, fields)
+        except DataFileError as error:
+            found = feed.refusal(error)
+        yield found
 
 
-def _rows(place: str, raw: io.BufferedReader, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """(line where it starts, cells) of every row that is not empty."""
-    reader = csv.reader((line for _, line in lines(place, raw)), delimiter=delimiter, strict=True)
+class _Row(NamedTuple):
+    """``line`` is where it starts."""
+
+    line: int
+    cells: list[str]
+
+
+class _TooLong(Exception):
+    """A line or a row that is not to be kept: csv forgets the row so far, and goes on at the next line."""
+
+
+class _Feed:
+    """Lines for the csv module, with what is wrong with those of the current row."""
+
+    def __init__(self, place: str, raw: io.BufferedReader) -> None:
+        self.place = place
+        self.start = self.end = 0
+        self.flaw: Refusal | None = None
+        self._size = 0
+        self._lines = scan(place, raw)
+
+    def __iter__(self) -> _Feed:
+        return self
+
+    def __next__(self) -> str:
+        self.end, text, flaw = next(self._lines)
+        self.flaw = self.flaw or flaw
+        self._size += len(text)
+        if self._size > source.MAX_LINE and self.flaw is None:
+            why = f"the row is longer than {source.MAX_LINE:,} characters. Is a quote missing somewhere?"
+            self.flaw = Refusal(problem(self.place, self.start, why))
+        if not text or self._size > source.MAX_LINE:
+            raise _TooLong
+        return text
+
+    def begin(self) -> None:
+        """A new row begins at the next line."""
+        self.start, self.flaw, self._size = self.end + 1, None, 0
+
+    def refusal(self, error: DataFileError) -> Refusal:
+        """The current row is refused."""
+        several = f"Lines {self.start} to {self.end} are left out." if self.end > self.start else ""
+        return Refusal(error, several)
+
+
+def _rows(feed: _Feed, delimiter: str) -> Iterator[_Row | Refusal]:
+    """Every row that is not empty. After one that is broken, it goes on at the line after those already read."""
+    reader = csv.reader(feed, delimiter=delimiter, strict=True)
     while True:
-        start = reader.line_num + 1
+        feed.begin()
+        row: list[str] | None = []
+        error: DataFileError | None = None
         try:
             with _field_limit(limits.MAX_TEXT):
                 row = next(reader, None)
-        except csv.Error as error:
-            raise problem(place, start, _explain(str(error), start, reader.line_num)) from None
+        except csv.Error as said:
+            error = problem(feed.place, feed.start, _explain(str(said), feed.start, feed.end))
+        except _TooLong:
+            pass
+        if feed.flaw is not None:  # first: the line was read before the row could go wrong
+            yield feed.refusal(feed.flaw.error)
+        elif error is not None:
+            yield feed.refusal(error)
         if row is None:
             return
-        if row:
-            yield start, row
+        if row and feed.flaw is None:
+            yield _Row(feed.start, row)
 
 
 @contextmanager
@@ -68,15 +149,13 @@ def _explain(message: str, start: int, end: int) -> str:
     return f"not CSV: {message}."
 
 
-def _even(place: str, rows: Iterator[tuple[int, list[str]]], width: int) -> Iterator[tuple[int, list[str]]]:
-    for number, row in rows:
-        if len(row) != width:
-            raise problem(
-                place,
-                number,
-                f"the row has {len(row)} cells, but the header has {width}. Quote cells that contain the delimiter.",
-            )
-        yield number, row
+def _check_width(place: str, row: _Row, width: int) -> None:
+    if len(row.cells) != width:
+        raise problem(
+            place,
+            row.line,
+            f"the row has {len(row.cells)} cells, but the header has {width}. Quote cells that contain the delimiter.",
+        )
 
 
 def _places(place: str, number: int, header: Sequence[str], fields: Fields, delimiter: str) -> dict[str, int]:
@@ -113,22 +192,32 @@ def _record(place: str, number: int, row: Sequence[str], places: dict[str, int],
     )
 
 
-def _with_numbers(records: list[Record], fields: Fields) -> list[Record]:
-    """A column becomes numbers when every cell of it that is not empty is one."""
-    columns: list[Sequence[Value]] = []
-    for j in range(len(fields.columns)):
-        cells = [str(r.columns[j]) if r.columns[j] is not None else None for r in records]
-        numeric = all(c is None or _NUMBER.fullmatch(c) for c in cells)
-        columns.append([_number(c) for c in cells] if numeric else cells)
-    if not columns:
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number.
+
+    >>> [is_number(cell) for cell in ["3", "-1.5e3", "007", "1,5", ""]]
+    [True, True, False, False, False]
+    """
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def with_numbers(records: Sequence[Record], numeric: Sequence[bool]) -> Sequence[Record]:
+    """The records with the cells of some columns, ``numeric`` says which, as numbers."""
+    if not any(numeric):
         return records
-    return [
-        Record(r.place, r.line, r.identifier, r.text, r.label, values)
-        for r, values in zip(records, zip(*columns, strict=True), strict=True)
-    ]
+    return [Record(r.place, r.line, r.identifier, r.text, r.label, _numbers(r.columns, numeric)) for r in records]
 
 
-def _number(cell: str | None) -> int | float | None:
-    if cell is None:
-        return None
+def _numbers(cells: Sequence[Value], numeric: Sequence[bool]) -> tuple[Value, ...]:
+    return tuple(
+        _number(cell) if yes and isinstance(cell, str) else cell for cell, yes in zip(cells, numeric, strict=True)
+    )
+
+
+def numeric_columns(records: Sequence[Record], n: int) -> list[bool]:
+    """Which of n columns are numbers: those of which every cell that is not empty is one."""
+    return [all(r.columns[j] is None or is_number(str(r.columns[j])) for r in records) for j in range(n)]
+
+
+def _number(cell: str) -> int | float:
     return int(cell) if _WHOLE.fullmatch(cell) else float(cell)

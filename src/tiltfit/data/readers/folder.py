@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltfit.data.readers import source
-from tiltfit.data.readers.record import Fields, Part, Record, check_label, check_text, problem
+from tiltfit.data.readers.record import Fields, Label, Record, Refusal, Survey, check_label, check_text, problem
 from tiltfit.errors import DataFileError
 
 UNLABELLED = frozenset({"unlabelled", "unlabeled"})
@@ -20,25 +20,28 @@ UNLABELLED = frozenset({"unlabelled", "unlabeled"})
 _log = logging.getLogger(__name__)
 
 
-def read_folder(folder: str, fields: Fields) -> Part:
-    """Every text file of a folder as a record, in the order of their names."""
+def folder_records(survey: Survey, fields: Fields, meter: source.Meter | None = None) -> Iterator[Record | Refusal]:
+    """Every text file of a folder as a record, in the order of their names, each read when its turn comes."""
+    folder = survey.place
     if fields.columns:
         raise DataFileError(f"{folder}: a text folder has no columns ({', '.join(map(repr, fields.columns))}).")
     root = Path(folder)
     subfolders, files = _listing(root, folder)
-    records = [_record(root, path, None) for path in _texts(folder, files)]
-    labelled = False
+    texts: list[tuple[Path, Label | None]] = [(path, None) for path in _texts(folder, files)]
     for subfolder in subfolders:
         deeper, files = _listing(subfolder, folder)
         if deeper:
             raise DataFileError(f"{deeper[0]}: folders inside the folder of a label are not read. Move its files up.")
         known = subfolder.name not in UNLABELLED and fields.label is not None
         label = check_label(str(subfolder), 0, subfolder.name) if known else None
-        records += [_record(root, path, label) for path in _texts(str(subfolder), files)]
-        labelled |= known
-    if not records:
+        texts += [(path, label) for path in _texts(str(subfolder), files)]
+        survey.labelled |= known
+    if not texts:
         raise DataFileError(f"{folder}: no .txt files here. A text folder looks like {folder}/<label>/*.txt.")
-    return Part(folder, records, frozenset({fields.label}) if labelled and fields.label else frozenset())
+    survey.fields.update({fields.label} if survey.labelled and fields.label else ())
+    survey.final = True
+    for path, label in texts:
+        yield _record(root, path, label, meter)
 
 
 def _listing(path: Path, folder: str) -> tuple[list[Path], list[Path]]:
@@ -59,13 +62,20 @@ def _texts(folder: str, files: list[Path]) -> Iterator[Path]:
     return iter(texts)
 
 
-def _record(root: Path, path: Path, label: str | int | bool | None) -> Record:
+def _record(root: Path, path: Path, label: Label | None, meter: source.Meter | None) -> Record | Refusal:
     place = str(path)
-    with source.opened(place) as raw:
+    with source.opened(place, meter) as raw:
         data = raw.read(source.MAX_LINE + 1)
+    try:
+        return Record(place, 0, path.relative_to(root).as_posix(), _text(place, data), label)
+    except DataFileError as error:
+        return Refusal(error)
+
+
+def _text(place: str, data: bytes) -> str:
     if len(data) > source.MAX_LINE:
         raise problem(place, 0, f"the file is longer than {source.MAX_LINE:,} bytes. Is this one document?")
     text = "".join(
         source.decode(place, i, line, first=i == 1) for i, line in enumerate(data.splitlines(keepends=True), start=1)
     )
-    return Record(place, 0, path.relative_to(root).as_posix(), check_text(place, 0, "the file", text), label)
+    return check_text(place, 0, "the file", text)

@@ -5,22 +5,50 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Iterator
 from typing import Any, Never
 
-from tiltfit.data.readers.record import Fields, Part, Record, Value, check_label, check_text, missing_field, problem
-from tiltfit.data.readers.source import lines
+from tiltfit.data.readers.record import (
+    Fields,
+    Record,
+    Refusal,
+    Survey,
+    Value,
+    check_label,
+    check_text,
+    missing_field,
+    problem,
+)
+from tiltfit.data.readers.source import scan
+from tiltfit.errors import DataFileError
 
 
-def read_jsonl(place: str, raw: io.BufferedReader, fields: Fields) -> Part:
+def jsonl_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Record | Refusal]:
     """Every line of a JSONL file as a record."""
-    records: list[Record] = []
-    seen: set[str] = set()
-    for number, line in lines(place, raw):
-        if line.strip():
-            item = parse_object(place, number, line)
-            seen.update(item)
-            records.append(_record(place, number, item, fields))
-    return Part(place, records, frozenset(seen))
+    asked = fields.asked
+    for number, item in objects(survey.place, raw):
+        if isinstance(item, Refusal):
+            yield item
+            continue
+        survey.note(item.keys(), asked)
+        try:
+            found: Record | Refusal = _record(survey.place, number, item, fields)
+        except DataFileError as error:
+            found = Refusal(error)
+        yield found
+
+
+def objects(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Refusal]]:
+    """(number, object) of every line that is not empty."""
+    for number, text, flaw in scan(place, raw):
+        if flaw is not None:
+            yield number, flaw
+        elif text.strip():
+            try:
+                item: dict[str, Any] | Refusal = parse_object(place, number, text)
+            except DataFileError as error:
+                item = Refusal(error)
+            yield number, item
 
 
 def parse_object(place: str, number: int, line: str) -> dict[str, Any]:

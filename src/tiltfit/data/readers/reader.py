@@ -1,18 +1,23 @@
-"""``read``: which format a source has, and one data set from several sources."""
+"""``read``: which format a source has, and one data set from several sources.
+
+``Request`` is what a user asked for, checked; ``read`` and ``stream`` both take their records from it.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 from tiltfit.data.readers.dataset import Dataset, assemble
-from tiltfit.data.readers.delimited import read_delimited
-from tiltfit.data.readers.folder import read_folder
-from tiltfit.data.readers.jsonl import read_jsonl
-from tiltfit.data.readers.record import Fields, Part
-from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, begins, opened, place_of, suffix_of
+from tiltfit.data.readers.delimited import delimited_records, numeric_columns, with_numbers
+from tiltfit.data.readers.folder import folder_records
+from tiltfit.data.readers.jsonl import jsonl_records
+from tiltfit.data.readers.record import Fields, Part, Record, Refusal, Survey, strict
+from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, opened, place_of, suffix_of
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 Source = str | os.PathLike[str]
@@ -20,7 +25,7 @@ Source = str | os.PathLike[str]
 FORMATS = ("auto", "jsonl", "csv", "tsv", "folder")
 
 _SUFFIXES = {**dict.fromkeys(JSONL_SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 def read(
@@ -40,14 +45,12 @@ def read(
     JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels. ``columns`` are further
     fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
     """
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    names = [os.fspath(s) for s in sources]
-    fields = _fields(text, label, columns, identifier)
-    _check_options(names, format, delimiter)
-    return assemble([_read_one(name, format, fields, delimiter) for name in names], fields)
+    request = Request.of(source, format, fields_of(text, label, columns, identifier), delimiter)
+    return assemble([_part(request, name) for name in request.names], request.fields)
 
 
-def _fields(text: str, label: str | None, columns: Sequence[str], identifier: str) -> Fields:
+def fields_of(text: str, label: str | None, columns: Sequence[str], identifier: str) -> Fields:
+    """The names of the fields, each in one role."""
     names = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
     if text in names:
         names = tuple(name for name in names if name != text)
@@ -69,20 +72,55 @@ def _check_options(names: Sequence[str], format: str, delimiter: str | None) -> 
         raise DataError("Standard input (-) can be read once only.")
 
 
-def _read_one(name: str, format: str, fields: Fields, delimiter: str | None) -> Part:
-    place = place_of(name)
-    if "\0" in name:
-        raise DataFileError(f"{name!r} is not the name of a file.")
-    is_folder = name != STDIN and Path(name).is_dir()
-    if is_folder != (format == "folder") and format != "auto":
-        raise DataFileError(f"{place}: is {'' if is_folder else 'not '}a folder, so it cannot be read as {format!r}.")
-    if is_folder:
-        return read_folder(name, fields)
-    with opened(name) as raw:
-        kind = _kind(name, place, raw, delimiter) if format == "auto" else format
-        if kind == "jsonl":
-            return read_jsonl(place, raw, fields)
-        return read_delimited(place, raw, fields, delimiter or _DELIMITERS[kind])
+@dataclass(frozen=True)
+class Request:
+    """The sources to read, and how."""
+
+    names: tuple[str, ...]
+    format: str
+    fields: Fields
+    delimiter: str | None
+
+    @staticmethod
+    def of(source: Source | Sequence[Source], format: str, fields: Fields, delimiter: str | None) -> Request:
+        """Refuses what makes no sense whatever the sources hold."""
+        names = names_of(source)
+        _check_options(names, format, delimiter)
+        return Request(names, format, fields, delimiter)
+
+    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Record | Refusal, None, None]:
+        """What a source holds, read as it is asked for."""
+        place, format = survey.place, self.format
+        if "\0" in name:
+            raise DataFileError(f"{name!r} is not the name of a file.")
+        is_folder = name != STDIN and Path(name).is_dir()
+        if is_folder != (format == "folder") and format != "auto":
+            no = "" if is_folder else "not "
+            raise DataFileError(f"{place}: is {no}a folder, so it cannot be read as {format!r}.")
+        if is_folder:
+            survey.format = "folder"
+            yield from folder_records(survey, self.fields, meter)
+            return
+        with opened(name, meter) as raw:
+            survey.format = _kind(name, place, raw, self.delimiter) if format == "auto" else format
+            if survey.format == "jsonl":
+                yield from jsonl_records(survey, raw, self.fields)
+            else:
+                yield from delimited_records(survey, raw, self.fields, self.delimiter or DELIMITERS[survey.format])
+
+
+def names_of(source: Source | Sequence[Source]) -> tuple[str, ...]:
+    """One or several sources by name."""
+    return tuple(os.fspath(s) for s in ([source] if isinstance(source, str | os.PathLike) else source))
+
+
+def _part(request: Request, name: str) -> Part:
+    survey = Survey(place_of(name))
+    with closing(request.records(name, survey)) as items:
+        records: Sequence[Record] = list(strict(items))
+    if survey.format in DELIMITERS:
+        records = with_numbers(records, numeric_columns(records, len(request.fields.columns)))
+    return Part(survey.place, records, frozenset(survey.fields))
 
 
 def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) -> str:

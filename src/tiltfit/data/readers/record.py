@@ -1,20 +1,28 @@
-"""One document as a reader found it, and the checks that hold for every format."""
+"""One document as a reader found it, or why it was refused, and the checks that hold for every format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from tiltfit.errors import DataFileError, did_you_mean
 
 MAX_TEXT = 1 << 24
 """Longest text of one document, in characters: longer ones are a sign of a broken file, not of a document."""
 
+NUMBER = "a number"
+
 _SHOWN = 8  # field names in a message
+_FIELDS, _FIELD = 4096, 200  # names of fields that are remembered, and their length: a stream may never end
 
 Label = str | int | bool
 Value = str | int | float | bool | None
+
+LABEL_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
+COLUMN_KINDS: Mapping[type, str] = {bool: "true or false", int: NUMBER, float: NUMBER, str: "text"}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,11 @@ class Fields:
     label: str | None = "label"
     identifier: str = "id"
     columns: tuple[str, ...] = ()
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """All of them."""
+        return frozenset(name for name in (self.text, self.label, self.identifier, *self.columns) if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,50 @@ class Part:
     place: str
     records: Sequence[Record]
     fields: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A record that cannot be used. Readers yield refusals and go on; what they raise is wrong with the whole source.
+
+    ``left_out`` says how much is missing if it is passed over, where that is more than a line.
+    """
+
+    error: DataFileError
+    left_out: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.error} {self.left_out}".rstrip()
+
+
+def strict(items: Iterable[T | Refusal]) -> Iterator[T]:
+    """The items up to the first refusal, which is raised."""
+    for item in items:
+        if isinstance(item, Refusal):
+            error = item.error
+            del item  # or the error would hold itself, by its traceback
+            raise error
+        yield item
+
+
+@dataclass
+class Survey:
+    """What a source has shown of itself so far: its format, the names of its fields, whether it has labels.
+
+    ``final``: no further field can appear.
+    """
+
+    place: str
+    format: str = "auto"
+    fields: set[str] = field(default_factory=set)
+    final: bool = False
+    labelled: bool = False
+
+    def note(self, names: Collection[str], asked: frozenset[str]) -> None:
+        """Remember names of fields: those asked for, and others while there are not too many."""
+        if not self.fields.issuperset(names):
+            room = len(self.fields) < _FIELDS
+            self.fields.update(name for name in names if name in asked or (room and len(name) <= _FIELD))
 
 
 def where(place: str, line: int = 0) -> str:

@@ -6,30 +6,38 @@ Tags that are missing or null mean that nothing is known; a null inside, that on
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any
 
-from tiltfit.data.readers.jsonl import KINDS, check_identifier, check_value, parse_object
-from tiltfit.data.readers.record import Fields, Record, check_label, missing_field, problem
-from tiltfit.data.readers.source import lines
-from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags, Vocabulary
+from tiltfit.data.readers.jsonl import KINDS, check_identifier, check_value, objects
+from tiltfit.data.readers.record import Fields, Record, Refusal, Survey, check_label, missing_field, problem
+from tiltfit.data.readers.tagged import Tagged, Tags, Vocabulary
+from tiltfit.errors import DataFileError
 
 
-def read_sequence_jsonl(place: str, raw: io.BufferedReader, fields: Fields) -> TaggedPart:
+def jsonl_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Tagged | Refusal]:
     """Every line of a file as a sequence. ``fields.text`` names the tokens, ``fields.label`` the tags."""
-    found: list[Tagged] = []
-    seen: set[str] = set()
-    vocabulary = Vocabulary(place)
-    for number, line in lines(place, raw):
-        if not line.strip():
+    asked = fields.asked
+    vocabulary = Vocabulary(survey.place)
+    for number, item in objects(survey.place, raw):
+        if isinstance(item, Refusal):
+            yield item
             continue
-        item = parse_object(place, number, line)
-        seen.update(item)
-        tokens = _tokens(place, number, item, fields.text, vocabulary)
-        tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
-        values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)
-        identifier = check_identifier(place, number, item.get(fields.identifier))
-        found.append(Tagged(Record(place, number, identifier, "", None, values), tokens, tags))
-    return TaggedPart(place, found, frozenset(seen), fields.label in seen, "jsonl")
+        survey.note(item.keys(), asked)
+        survey.labelled |= fields.label in item
+        try:
+            found: Tagged | Refusal = _tagged(survey.place, number, item, fields, vocabulary)
+        except DataFileError as error:
+            found = Refusal(error)
+        yield found
+
+
+def _tagged(place: str, number: int, item: dict[str, Any], fields: Fields, vocabulary: Vocabulary) -> Tagged:
+    tokens = _tokens(place, number, item, fields.text, vocabulary)
+    tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
+    values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)
+    identifier = check_identifier(place, number, item.get(fields.identifier))
+    return Tagged(Record(place, number, identifier, "", None, values), tokens, tags)
 
 
 def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary: Vocabulary) -> list[str]:

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import io
-import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.data.readers.conll import Columns, read_conll
+from tiltfit.data.readers.conll import Columns, conll_sequences
 from tiltfit.data.readers.dataset import check_fields, column_values, identifiers
-from tiltfit.data.readers.record import Fields, Part, Record
-from tiltfit.data.readers.sequence_jsonl import read_sequence_jsonl
-from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, begins, opened, place_of, suffix_of
+from tiltfit.data.readers.reader import Source, names_of
+from tiltfit.data.readers.record import Fields, Part, Record, Refusal, Survey, strict
+from tiltfit.data.readers.sequence_jsonl import jsonl_sequences
+from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, opened, place_of, suffix_of
 from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags
 from tiltfit.errors import DataError, DataFileError, did_you_mean
-
-Source = str | os.PathLike[str]
 
 SEQUENCE_FORMATS = ("auto", "conll", "jsonl")
 
@@ -83,14 +82,29 @@ def read_sequences(
     "replace" it by ``replacement``.
     JSONL: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields.
     """
-    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
-    names = [os.fspath(s) for s in sources]
+    layout = layout_of(token, label, delimiter, unlabelled, blank, replacement)
+    fields = fields_of(tokens, tags if label is not None else None, columns, identifier)
+    request = SequenceRequest.of(source, format, layout, fields)
+    return _assemble([_part(request, name) for name in request.names], fields)
+
+
+def layout_of(
+    token: int,
+    label: int | None,
+    delimiter: str | None,
+    unlabelled: str | Collection[str],
+    blank: str,
+    replacement: str,
+) -> Columns:
+    """How the lines of CoNLL columns are laid out."""
     marks = frozenset([unlabelled] if isinstance(unlabelled, str) else unlabelled)
-    layout = Columns(token, label, delimiter, marks, blank, replacement)
+    return Columns(token, label, delimiter, marks, blank, replacement)
+
+
+def fields_of(tokens: str, tags: str | None, columns: Sequence[str], identifier: str) -> Fields:
+    """The names of the fields of JSONL."""
     extra = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
-    fields = Fields(tokens, tags if label is not None else None, identifier, extra)
-    _check(names, format, fields)
-    return _assemble([_read_one(name, format, layout, fields) for name in names], fields)
+    return Fields(tokens, tags, identifier, extra)
 
 
 def _check(names: Sequence[str], format: str, fields: Fields) -> None:
@@ -107,16 +121,42 @@ def _check(names: Sequence[str], format: str, fields: Fields) -> None:
         raise DataError("The fields of the tokens, of the tags and of columns must be different.")
 
 
-def _read_one(name: str, format: str, layout: Columns, fields: Fields) -> TaggedPart:
-    place = place_of(name)
-    if "\0" in name:
-        raise DataFileError(f"{name!r} is not the name of a file.")
-    with opened(name) as raw:
-        if format == "jsonl" or (format == "auto" and _is_jsonl(name, raw)):
-            return read_sequence_jsonl(place, raw, fields)
-        if fields.columns:
-            raise DataFileError(f"{place}: only JSONL has columns of sequences ({', '.join(fields.columns)}).")
-        return read_conll(place, raw, layout)
+@dataclass(frozen=True)
+class SequenceRequest:
+    """The sources to read, and how; ``read_sequences`` and ``stream_sequences`` both take their sequences from it."""
+
+    names: tuple[str, ...]
+    format: str
+    layout: Columns
+    fields: Fields
+
+    @staticmethod
+    def of(source: Source | Sequence[Source], format: str, layout: Columns, fields: Fields) -> SequenceRequest:
+        """Refuses what makes no sense whatever the sources hold."""
+        names = names_of(source)
+        _check(names, format, fields)
+        return SequenceRequest(names, format, layout, fields)
+
+    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Tagged | Refusal, None, None]:
+        """What a source holds, read as it is asked for."""
+        if "\0" in name:
+            raise DataFileError(f"{name!r} is not the name of a file.")
+        with opened(name, meter) as raw:
+            if self.format == "jsonl" or (self.format == "auto" and _is_jsonl(name, raw)):
+                survey.format = "jsonl"
+                yield from jsonl_sequences(survey, raw, self.fields)
+                return
+            survey.format, columns = "conll", self.fields.columns
+            if columns:
+                raise DataFileError(f"{survey.place}: only JSONL has columns of sequences ({', '.join(columns)}).")
+            yield from conll_sequences(survey, raw, self.layout)
+
+
+def _part(request: SequenceRequest, name: str) -> TaggedPart:
+    survey = Survey(place_of(name))
+    with closing(request.records(name, survey)) as items:
+        found = list(strict(items))
+    return TaggedPart(survey.place, found, frozenset(survey.fields), survey.labelled, survey.format)
 
 
 def _is_jsonl(name: str, raw: io.BufferedReader) -> bool:
@@ -125,23 +165,39 @@ def _is_jsonl(name: str, raw: io.BufferedReader) -> bool:
 
 
 def _assemble(parts: Sequence[TaggedPart], fields: Fields) -> SequenceDataset:
-    sequences = [sequence for part in parts for sequence in part.sequences]
-    places = tuple(part.place for part in parts)
-    if not sequences:
-        raise DataFileError(f"{', '.join(places)}: no sequences. There is nothing to read here.")
-    known = sorted(frozenset().union(*(part.fields for part in parts)))
+    places = ", ".join(part.place for part in parts)
+    if not any(part.sequences for part in parts):
+        raise DataFileError(f"{places}: no sequences. There is nothing to read here.")
+    check_columns(places, frozenset().union(*(part.fields for part in parts)), fields)
+    return collect_sequences(parts, fields, labels=any(part.has_tags for part in parts))
+
+
+def check_columns(places: str, known: Collection[str], fields: Fields) -> None:
+    """Refuse a column that was asked for and that no JSONL has. Tags may be absent."""
     if known:
-        check_fields(", ".join(places), known, Fields(fields.text, Fields.label, fields.identifier, fields.columns))
+        check_fields(places, sorted(known), Fields(fields.text, Fields.label, fields.identifier, fields.columns))
+
+
+def collect_sequences(
+    parts: Sequence[TaggedPart], fields: Fields, *, labels: bool, numeric: Collection[str] = ()
+) -> SequenceDataset:
+    """The sequences of all parts, without asking whether they are all there is.
+
+    ``labels`` says whether there is a y, ``numeric`` which columns are numbers even if all are missing here.
+    """
+    sequences = [sequence for part in parts for sequence in part.sequences]
     records = [sequence.record for sequence in sequences]
     tokens = [sequence.tokens for sequence in sequences]
-    columns: Mapping[str, Any] = {name: column_values(name, j, records) for j, name in enumerate(fields.columns)}
+    columns: Mapping[str, Any] = {
+        name: column_values(name, j, records, numeric) for j, name in enumerate(fields.columns)
+    }
     _refuse_mixed(sequences)
     return SequenceDataset(
         X={"tokens": tokens, **columns} if columns else tokens,
-        y=[sequence.tags for sequence in sequences] if any(part.has_tags for part in parts) else None,
+        y=[sequence.tags for sequence in sequences] if labels else None,
         ids=identifiers([Part(part.place, [s.record for s in part.sequences], part.fields) for part in parts]),
         origins=[record.origin for record in records],
-        sources=places,
+        sources=tuple(part.place for part in parts),
         formats=tuple(part.format for part in parts),
     )
 
@@ -154,7 +210,9 @@ def _refuse_mixed(sequences: Sequence[Tagged]) -> None:
             first[kind] = sequence.record, next(t for t in sequence.tags or () if type(t) is kind)
     if len(first) > 1:
         (one, a), (other, b) = list(first.values())[:2]
-        raise DataFileError(
-            f"{other.origin}: the tag {b!r} and the tag {a!r} of {one.origin} are of different types. "
-            "Write all tags as one kind."
-        )
+        raise DataFileError(f"{other.origin}: {mixed_tags(b, a, one.origin)}")
+
+
+def mixed_tags(tag: object, other: object, origin: str) -> str:
+    """Why a tag is refused whose type is not that of another."""
+    return f"the tag {tag!r} and the tag {other!r} of {origin} are of different types. Write all tags as one kind."

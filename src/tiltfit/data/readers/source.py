@@ -14,10 +14,11 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from tiltfit.data.readers.record import problem
+from tiltfit.data.readers.record import Refusal, problem
 from tiltfit.errors import DataFileError, did_you_mean
 
 STDIN = "-"
@@ -29,6 +30,7 @@ JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 _GZIP = b"\x1f\x8b"
 # Longer than "BZh", which could be a token: the first block, or the end if there is none.
 _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
+_PIECE = 1 << 16  # bytes at a time of what is passed over
 _PACKED = (".gz", ".bz2")
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
@@ -39,12 +41,34 @@ def place_of(source: str) -> str:
     return "standard input" if source == STDIN else source
 
 
+@dataclass
+class Meter:
+    """How many bytes of regular files have been read, as they stand on the disk."""
+
+    done: int = 0
+    current: io.BufferedReader | None = None
+
+    @property
+    def bytes(self) -> int:
+        # A generator that is dropped half-read may find its file closed before it.
+        return self.done + (self.current.tell() if self.current is not None and not self.current.closed else 0)
+
+    @contextmanager
+    def watch(self, file: io.BufferedReader) -> Iterator[None]:
+        """Count a file while it is read. Pipes do not tell how far they are."""
+        self.current = file if file.seekable() else None
+        try:
+            yield
+        finally:
+            self.done, self.current = self.bytes, None
+
+
 @contextmanager
-def opened(source: str) -> Iterator[io.BufferedReader]:
+def opened(source: str, meter: Meter | None = None) -> Iterator[io.BufferedReader]:
     """The bytes of a source, decompressed; every failure to read them is a DataFileError."""
     place = place_of(source)
     try:
-        with _raw(source) as raw, _unpacked(place, raw) as plain:
+        with _raw(source, meter or Meter()) as raw, _unpacked(place, raw) as plain:
             yield plain
     except FileNotFoundError:
         raise DataFileError(f"{place}: there is no such file.{_neighbour(source)}") from None
@@ -86,9 +110,9 @@ def begins(raw: io.BufferedReader, head: bytes) -> bool:
 
 
 @contextmanager
-def _raw(source: str) -> Iterator[io.BufferedReader]:
+def _raw(source: str, meter: Meter) -> Iterator[io.BufferedReader]:
     if source != STDIN:
-        with open(source, "rb") as file:
+        with open(source, "rb") as file, meter.watch(file):
             yield file
         return
     # Not closed at the end: standard input belongs to the process.
@@ -111,13 +135,38 @@ def _neighbour(source: str) -> str:
 
 
 def lines(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, str]]:
-    """(number, text with its line end) of each line; splits at line feeds only, as JSONL and csv expect."""
+    """(number, text with its line end) of each line; the first that is no text is raised."""
+    for number, text, flaw in scan(place, raw):
+        if flaw is not None:
+            raise flaw.error
+        yield number, text
+
+
+Line = tuple[int, str, Refusal | None]
+"""Number, text with its end, and why it is no text: then the text is only alike, and empty if it is too long.
+
+A plain tuple: there are millions.
+"""
+
+
+def scan(place: str, raw: io.BufferedReader) -> Iterator[Line]:
+    """Each line, whether it is text or not; splits at line feeds only, as JSONL and csv expect."""
     number = 0
-    while line := raw.readline(MAX_LINE + 1):
+    while data := raw.readline(MAX_LINE + 1):
         number += 1
-        if len(line) > MAX_LINE:
-            raise problem(place, number, f"the line is longer than {MAX_LINE:,} bytes. Is this a text file?")
-        yield number, decode(place, number, line, first=number == 1)
+        if len(data) > MAX_LINE:
+            why = f"the line is longer than {MAX_LINE:,} bytes. Is this a text file?"
+            yield number, "", Refusal(problem(place, number, why))
+            while not data.endswith(b"\n") and (data := raw.readline(_PIECE)):
+                pass
+            continue
+        try:
+            line: Line = number, decode(place, number, data, first=number == 1), None
+        except DataFileError as error:
+            if number == 1 and data.startswith(_UTF16):
+                raise  # no line of the file can be read
+            line = number, data.decode("utf-8", errors="replace"), Refusal(error)
+        yield line
 
 
 def decode(place: str, number: int, data: bytes, *, first: bool) -> str:

@@ -31,8 +31,11 @@ class TaggedPart:
     format: str
 
 
+_KNOWN, _TOKEN = 1 << 14, 100  # tokens that are remembered, and their length: a stream may never end
+
+
 class Vocabulary:
-    """Checks every distinct token once, and keeps one string for all its occurrences."""
+    """Checks a token when it is new, and keeps one string for all its occurrences."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -45,5 +48,8 @@ class Vocabulary:
         why = unfit(token)
         if why is not None:
             raise problem(self._place, line, f"{where} {why}")
-        self._known[token] = token
+        if len(self._known) == _KNOWN:
+            self._known.clear()  # common tokens are soon back
+        if len(token) <= _TOKEN:
+            self._known[token] = token
         return token

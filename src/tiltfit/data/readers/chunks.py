@@ -1,0 +1,206 @@
+"""Chunks of a stream: what ``stream`` and ``stream_sequences`` have in common.
+
+Good instances are numbered from 0 over all sources, and chunk k holds those from k·size up to (k + 1)·size. So a stream
+that is taken up again with ``skip`` has the chunks that it would have had, and what a chunk decides (``kinds``) is
+decided again in the same way.
+"""
+
+from __future__ import annotations
+
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Generic, Protocol, Self, TypeVar
+
+from tiltfit.data.readers.record import Refusal, Survey
+from tiltfit.data.readers.source import STDIN, Meter, place_of
+from tiltfit.errors import DataError, DataFileError, did_you_mean
+
+ON_ERROR = ("fail", "skip")
+MAX_PROBLEMS = 20
+"""Messages about malformed records that a stream remembers."""
+
+_MESSAGE = 1000  # characters of a message that is remembered
+
+
+class _Chunk(Protocol):
+    @property
+    def origins(self) -> list[str]: ...
+
+
+R = TypeVar("R")
+C = TypeVar("C", bound=_Chunk)
+
+
+class ChunkStream(ABC, Iterator[C], Generic[R, C]):
+    """An iterator over chunks, read when they are asked for; nothing but the current chunk is kept.
+
+    ``taken``: instances delivered so far, with those passed over by ``skip``. ``rejected``: malformed records left out,
+    and ``problems``: what was wrong with the first of them. ``bytes_read`` of ``bytes_total``: how far the files have
+    been read, in bytes on the disk; the total is None if a source is standard input, a pipe or a folder.
+    """
+
+    _what: str
+    """What the instances are called where there is none."""
+
+    def __init__(self, names: Sequence[str], size: int, on_error: str, skip: int) -> None:
+        _check(size, on_error, skip)
+        self._names, self._size, self._on_error, self._skip = tuple(names), size, on_error, skip
+        self._surveys = [Survey(place_of(name)) for name in self._names]
+        self._meter = Meter()
+        self._origins: list[str] = []
+        self.taken = 0
+        self.rejected = 0
+        self.problems: list[str] = []
+        sizes = [_size(name) for name in self._names]
+        self.bytes_total = None if None in sizes else sum(n for n in sizes if n is not None)
+        for name, survey, known in zip(self._names, self._surveys, sizes, strict=True):
+            if known is not None:
+                self._probe(name, survey)
+        self._check_if_final()
+        self._chunks = self._run()
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes of regular files that have been read."""
+        return self._meter.bytes
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What messages call the sources, in order."""
+        return tuple(survey.place for survey in self._surveys)
+
+    def origin(self, i: int) -> str:
+        """Where instance i of the current chunk stands: file and line."""
+        return self._origins[i]
+
+    def close(self) -> None:
+        """Read no further, and close the current file. For a stream that is not read to its end."""
+        self._chunks.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __next__(self) -> C:
+        return next(self._chunks)
+
+    def _probe(self, name: str, survey: Survey) -> None:
+        """Read one record of a file that can be read again: what is wrong with all of it is said before work starts."""
+        with closing(self._items(name, survey, Meter())) as items:
+            next(items, None)
+
+    def _run(self) -> Generator[C, None, None]:
+        held: list[list[R]] = [[] for _ in self._names]
+        good = 0
+        with closing(self._good()) as items:
+            for k, item in items:
+                good += 1
+                if good > self._skip:
+                    held[k].append(item)
+                if good % self._size == 0:
+                    self._settle()
+                    if good > self._skip:
+                        chunk = self._delivered(held, good)
+                        held = [[] for _ in self._names]
+                        yield chunk
+                        del chunk  # or two would be held while the next is read
+        self._check_end(good)
+        if any(held):
+            self._settle()
+            yield self._delivered(held, good)
+
+    def _good(self) -> Generator[tuple[int, R], None, None]:
+        """(number of the source, record) of all that can be used; the rest is counted, or raised."""
+        for k, (name, survey) in enumerate(zip(self._names, self._surveys, strict=True)):
+            with closing(self._items(name, survey, self._meter)) as items:
+                for n, item in enumerate(items):
+                    if n == 0:
+                        self._check_if_final()
+                    if isinstance(item, Refusal):
+                        self._refuse(item)
+                    elif (why := self._misfit(item, survey)) is not None:
+                        self._refuse(Refusal(DataFileError(why)))
+                    else:
+                        yield k, item
+
+    def _refuse(self, refusal: Refusal) -> None:
+        if self._on_error == "fail":
+            raise refusal.error
+        self.rejected += 1
+        if len(self.problems) < MAX_PROBLEMS:
+            message = str(refusal)
+            self.problems.append(message if len(message) <= _MESSAGE else message[:_MESSAGE] + "…")
+
+    def _delivered(self, held: Sequence[Sequence[R]], good: int) -> C:
+        chunk = self._collect(held)
+        self.taken, self._origins = good, chunk.origins
+        return chunk
+
+    def _check_if_final(self) -> None:
+        """Whether the fields that were asked for exist can be told as soon as every header has been seen."""
+        if all(survey.final for survey in self._surveys):
+            self._check_fields()
+
+    def _check_end(self, good: int) -> None:
+        places = ", ".join(self.sources)
+        if not good and self.rejected:
+            raise DataFileError(
+                f"{places}: no {self._what}. All {self.rejected} that are here are malformed; the first: "
+                f"{self.problems[0]}"
+            )
+        if not good:
+            raise DataFileError(f"{places}: no {self._what}. There is nothing to read here.")
+        self._check_fields()
+        if good < self._skip:
+            raise DataFileError(
+                f"{places}: there are {good:,} {self._what} here, but {self._skip:,} were to be passed over. "
+                "Is this the stream that was read before?"
+            )
+        self.taken = good
+
+    @abstractmethod
+    def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[R | Refusal, None, None]:
+        """What a source holds."""
+
+    @abstractmethod
+    def _misfit(self, item: R, survey: Survey) -> str | None:
+        """Why a record cannot stand beside those before it, with its place; None if it can."""
+
+    @abstractmethod
+    def _settle(self) -> None:
+        """A chunk is complete."""
+
+    @abstractmethod
+    def _collect(self, held: Sequence[Sequence[R]]) -> C:
+        """A chunk of the records of each source."""
+
+    @abstractmethod
+    def _check_fields(self) -> None:
+        """Refuse fields that were asked for and that no source has shown."""
+
+
+def _check(size: int, on_error: str, skip: int) -> None:
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise DataError(f"size={size!r} must be a whole number of instances in a chunk, at least 1.")
+    if isinstance(skip, bool) or not isinstance(skip, int) or skip < 0:
+        raise DataError(f"skip={skip!r} must be the number of instances to pass over, 0 or more.")
+    if on_error not in ON_ERROR:
+        raise DataError(
+            f"on_error={on_error!r} must be one of {', '.join(ON_ERROR)}.{did_you_mean(on_error, ON_ERROR)}"
+        )
+
+
+def _size(name: str) -> int | None:
+    """Bytes of a regular file, 0 if there is none such (reading it will say so); None for anything else."""
+    if name == STDIN:
+        return None
+    try:
+        found = Path(name).stat()
+    except (OSError, ValueError):
+        return 0
+    return found.st_size if stat.S_ISREG(found.st_mode) else None
