@@ -23,6 +23,7 @@ from tiltfit.errors import DataError
 if TYPE_CHECKING:
     from tiltfit import Constraint, ConstraintSet, TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
+    from tiltfit.report.constraints import ConstraintReport
 
 _WIDE = 100  # characters that the table of constraints needs
 
@@ -58,8 +59,8 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
     _check_knowledge(job, rows)
     start = time.perf_counter()
     with progress_bar(terminal) as update:
-        classes = _classes(job, rows)
-        estimator = _estimator(job)(
+        classes = declared_classes(job, rows)
+        estimator = estimator_of(job)(
             _constraints(job, rows, classes), classes=classes, callback=update, **job.parameters
         )
         with located(rows) if job.is_tagging else nullcontext():  # type: ignore[arg-type]
@@ -70,7 +71,8 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
     _show(terminal, job, estimator, rows, seconds)
 
 
-def _estimator(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
+def estimator_of(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
+    """What is to be trained."""
     from tiltfit import TiltClassifier, TiltTagger
 
     return TiltTagger if job.is_tagging else TiltClassifier
@@ -89,33 +91,37 @@ def _constraints(job: Job, rows: Dataset | SequenceDataset, classes: list[Any] |
 
 
 def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
-    if job.constraints or rows.labelled.any():
-        return
+    if not job.constraints and not rows.labelled.any():
+        raise nothing_to_learn(job)
+
+
+def nothing_to_learn(job: Job) -> DataError:
+    """The error for data without labels where there are no constraints."""
     why = "the labels are ignored" if job.ignore_labels else f"no {'token' if job.is_tagging else 'row'} has a label"
     if job.is_tagging and job.data.label_column == "none" and not job.ignore_labels:
         why = "--label-column none leaves all labels out, those of JSONL, too,"
     where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
-    raise DataError(
+    return DataError(
         f"There is nothing to learn from: {why} and there are no constraints. "
         f"Give --constraints FILE, or data with labels ({where})."
     )
 
 
-def _labels(job: Job, values: Any) -> Iterable[Any]:
+def labels_of(job: Job, values: Any) -> Iterable[Any]:
     """What is a label in y or in predictions: those of documents, or those of tokens."""
     if values is None:
         return ()
     return all_labels(values) if job.is_tagging else (value for value in values if value is not None)
 
 
-def _classes(job: Job, rows: Dataset | SequenceDataset) -> list[Any] | None:
+def declared_classes(job: Job, rows: Dataset | SequenceDataset) -> list[Any] | None:
     """``--classes a,b`` as labels of the kind that the data have: in JSON, 1 and "1" are two labels."""
     if job.classes is None:
         return None
     classes = [name.strip() for name in job.classes.split(",")]
     if not all(classes) or len(set(classes)) < len(classes):
         raise DataError(f"--classes {job.classes!r} must be different names with commas between them, such as a,b.")
-    known = {class_name(label): label for label in _labels(job, rows.y)}
+    known = {class_name(label): label for label in labels_of(job, rows.y)}
     if known and not any(isinstance(label, str) for label in known.values()):
         return [known.get(name, _as_number(name)) for name in classes]
     return list(classes)
@@ -132,11 +138,11 @@ def _counts(job: Job, rows: Dataset | SequenceDataset) -> dict[str, int]:
     """What was read, in numbers."""
     counts = {"rows": len(rows), "labelled": int(rows.labelled.sum())}
     if job.is_tagging:
-        counts |= {"tokens": n_tokens(rows), "labelled_tokens": sum(1 for _ in _labels(job, rows.y))}  # type: ignore[arg-type]
+        counts |= {"tokens": n_tokens(rows), "labelled_tokens": sum(1 for _ in labels_of(job, rows.y))}  # type: ignore[arg-type]
     return counts
 
 
-def _told(counts: dict[str, int]) -> str:
+def told(counts: dict[str, int]) -> str:
     """What was read, in words."""
     labelled = f"{counts['labelled']:,}" if counts["labelled"] else "none"
     if "tokens" not in counts:
@@ -154,7 +160,7 @@ def _show(
 ) -> None:
     report = estimator.constraint_report_
     names = [class_name(c) for c in estimator.classes_]
-    predicted = Counter(class_name(label) for label in _labels(job, estimator.predict(rows.X)))
+    predicted = Counter(class_name(label) for label in labels_of(job, estimator.predict(rows.X)))
     total = sum(predicted.values())
     terminal.document(
         {
@@ -171,17 +177,23 @@ def _show(
         }
     )
     terminal.show(
-        f"Read {_told(_counts(job, rows))}.",
+        f"Read {told(_counts(job, rows))}.",
         f"{'Converged' if estimator.converged_ else 'Stopped'} after {count(estimator.n_iter_, 'round')} in "
         f"{seconds:.1f} s, {_objective(estimator.objective_)}.",
         "",
         proportions(names, predicted, "tokens" if job.is_tagging else "documents"),
     )
-    if report is not None and len(report):
+    if report is not None:
+        show_report(terminal, report)
+    terminal.show("", f"Saved {job.output} ({size(job.output)}).")
+
+
+def show_report(terminal: Terminal, report: ConstraintReport) -> None:
+    """The constraints, if there are any, after an empty line."""
+    if len(report):
         # In a narrow terminal the table would be mostly line breaks.
         wide = terminal.out.width >= _WIDE
         terminal.show("", *([report.to_table()] if wide else str(report).splitlines()))
-    terminal.show("", f"Saved {job.output} ({size(job.output)}).")
 
 
 def _objective(value: float) -> str:

@@ -12,7 +12,7 @@ import typer
 from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
-    from tiltfit.data.readers import Dataset, SequenceDataset
+    from tiltfit.data.readers import Dataset, DocumentStream, SequenceDataset, SequenceStream
     from tiltfit.estimators.classifier import TiltClassifier
 
 DATA = "Data"
@@ -117,31 +117,45 @@ class DataOptions:
         """DATA read as documents; ``columns`` if the user named none."""
         from tiltfit.data.readers import read
 
-        return read(
-            list(sources),
-            format=self.format,
-            text=self.text,
-            label=self.label if labels else None,
-            columns=self.column or columns,
-            delimiter=self._delimiter,
-        )
+        return read(list(sources), **self._of_documents(labels, columns))
 
     def sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
         """DATA read as sequences; ``columns`` besides those that the user named."""
         from tiltfit.data.readers import read_sequences
 
-        return read_sequences(
-            list(sources),
-            format=self.format,
-            token=self.token_column,
-            label=self._label_column if labels else None,
-            delimiter=self._delimiter,
-            unlabelled=self.unlabelled or (),
-            blank=self.blank,
-            tokens=self.tokens,
-            tags=self.tags if labels else None,
-            columns=list(dict.fromkeys([*(self.column or ()), *columns])),
-        )
+        return read_sequences(list(sources), **self._of_sequences(labels, columns))
+
+    def chunks(
+        self, sources: Sequence[str], *, tagged: bool, labels: bool, columns: Sequence[str] = (), **how: Any
+    ) -> DocumentStream | SequenceStream:
+        """DATA in chunks: sequences if ``tagged``, else documents. ``how``: size, on_error and skip of a stream."""
+        from tiltfit.data.readers import stream, stream_sequences
+
+        if tagged:
+            return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
+        return stream(list(sources), **self._of_documents(labels, columns), **how)
+
+    def _of_documents(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
+        return {
+            "format": self.format,
+            "text": self.text,
+            "label": self.label if labels else None,
+            "columns": self.column or columns,
+            "delimiter": self._delimiter,
+        }
+
+    def _of_sequences(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
+        return {
+            "format": self.format,
+            "token": self.token_column,
+            "label": self._label_column if labels else None,
+            "delimiter": self._delimiter,
+            "unlabelled": self.unlabelled or (),
+            "blank": self.blank,
+            "tokens": self.tokens,
+            "tags": self.tags if labels else None,
+            "columns": list(dict.fromkeys([*(self.column or ()), *columns])),
+        }
 
     @property
     def _label_column(self) -> int | None:

@@ -75,6 +75,11 @@ class Terminal:
             self._said.add(line)
             self._line("note:", "yellow", line)
 
+    def status(self, message: str) -> None:
+        """One line on stderr about work that goes on."""
+        if not self.quiet:
+            self.err.print(one_line(message), markup=False, highlight=False, soft_wrap=True)
+
     def error(self, message: str) -> None:
         """One line on stderr, always."""
         self._line("error:", "bold red", one_line(message))

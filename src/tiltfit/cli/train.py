@@ -7,7 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tiltfit.cli.checkpoint import Begun, described
 from tiltfit.cli.fitting import Job, fit
+from tiltfit.cli.online import learn
+from tiltfit.cli.online_options import (
+    BatchOption,
+    CheckpointOption,
+    EtaOption,
+    FromOption,
+    HorizonOption,
+    OnErrorOption,
+    OnlineOption,
+    PassesOption,
+    Plan,
+    ResumeOption,
+    StepsOption,
+    VerboseOption,
+    online_parameters,
+    refuse_mixture,
+)
 from tiltfit.cli.options import (
     BlankOption,
     ColumnOption,
@@ -26,9 +44,10 @@ from tiltfit.cli.options import (
     TokensOption,
     UnlabelledOption,
     check_output,
+    columns_of,
 )
 from tiltfit.cli.sequences import columns_named
-from tiltfit.cli.tasks import Task, choose_task
+from tiltfit.cli.tasks import Task, choose_task, task_of
 from tiltfit.cli.terminal import session
 from tiltfit.errors import DataError
 
@@ -95,7 +114,7 @@ def train(
     scale: Annotated[
         str | None, _training("unit or support: whether the pull of a constraint grows with the data.")
     ] = None,
-    solver: Annotated[str | None, _training("auto, alternating, joint or sgd.")] = None,
+    solver: Annotated[str | None, _training("auto, alternating, joint, sgd or online.")] = None,
     init: Annotated[str | None, _training("Where to start: zeros, supervised, constraints or random.")] = None,
     max_iter: Annotated[int | None, _training("At most this many rounds.")] = None,
     tol: Annotated[float | None, _training("Stop when the gradient is this small.")] = None,
@@ -124,15 +143,31 @@ def train(
     boundaries: Annotated[
         bool, _flag("--boundaries", "Weights for the first and the last label of a sequence.")
     ] = False,
+    online: OnlineOption = False,
+    passes: PassesOption = None,
+    horizon: HorizonOption = None,
+    checkpoint: CheckpointOption = None,
+    resume: ResumeOption = False,
+    begin_from: FromOption = None,
+    on_error: OnErrorOption = None,
+    batch_size: BatchOption = None,
+    steps: StepsOption = None,
+    eta0: EtaOption = None,
+    verbose: VerboseOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Train a classifier of documents, or a tagger of sequences, from DATA and a file of constraints, with labels where
     there are any."""
     with session(ctx, as_json=as_json, quiet=quiet) as terminal:
-        check_output(output, [constraints, *data, *_lexicon_files(lexicon or [])])
-        statements = _constraints(constraints)
-        kind = choose_task(ctx, task, data, statements)
+        check_output(output, [constraints, begin_from, *data, *_lexicon_files(lexicon or [])])
+        refuse_mixture(ctx)
+        begun = None if begin_from is None else Begun.load(begin_from)
+        statements = _constraints(constraints) if begun is None else begun.model._constraints
+        if begun is None:
+            kind = choose_task(ctx, task, data, statements)
+        else:
+            kind = task_of(ctx, begun.path, begun.model, data)
         given = {name: value for name, value in ctx.params.items() if value is not None and value is not False}
         names = _SHARED | {name: name for name in _OWN[kind]}
         parameters = {target: given[name] for name, target in names.items() if name in given}
@@ -142,7 +177,15 @@ def train(
             kind, data, DataOptions.of(ctx), statements, classes, ignore_labels, parameters, output,
             constraints_from_labels,
         )  # fmt: skip
-        fit(terminal, job, columns_named(statements) if kind == "tag" else [])
+        columns = columns_named(statements) if kind == "tag" else []
+        if not online:
+            fit(terminal, job, columns)
+            return
+        if begun is not None and kind == "classify":
+            columns = columns_of(begun.model, text)
+        options = described(ctx, kind, statements, parameters.get("features", {}).get("lexicons"))
+        parameters |= online_parameters(ctx, kind, parameters)
+        learn(terminal, job, Plan.of(ctx, begun), options, columns)
 
 
 def _constraints(path: Path | None) -> ConstraintSet | None:

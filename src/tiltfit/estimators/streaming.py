@@ -140,6 +140,11 @@ class Stream:
         )
         return rows
 
+    def repeat(self) -> None:
+        """What was seen is all there is and will be seen again: so many instances count, unless that was declared."""
+        if self.learner.online.horizon is None:
+            self.learner.online = replace(self.learner.online, horizon=self.learner.seen)
+
     def describe(self, key: Key, constraints: ConstraintSet, classes: list[Any]) -> tuple[Penalty, float]:
         """U of a row at a support of 1, and the share of another event that it is compared with."""
         number, component, _ = key

@@ -37,9 +37,10 @@ C = TypeVar("C", bound=_Chunk)
 class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     """An iterator over chunks, read when they are asked for; nothing but the current chunk is kept.
 
-    ``taken``: instances delivered so far, with those passed over by ``skip``. ``rejected``: malformed records left out,
-    and ``problems``: what was wrong with the first of them. ``bytes_read`` of ``bytes_total``: how far the files have
-    been read, in bytes on the disk; the total is None if a source is standard input, a pipe or a folder.
+    ``taken``: instances delivered so far, with those passed over by ``skip``. ``rejected``: malformed records, left out
+    or raised, and ``problems``: what was wrong with the first that were left out. ``bytes_read`` of ``bytes_total``:
+    how far the files have been read, in bytes on the disk; the total is None if a source is standard input, a pipe or a
+    folder.
     """
 
     _what: str
@@ -129,9 +130,9 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
                         yield k, item
 
     def _refuse(self, refusal: Refusal) -> None:
+        self.rejected += 1
         if self._on_error == "fail":
             raise refusal.error
-        self.rejected += 1
         if len(self.problems) < MAX_PROBLEMS:
             message = str(refusal)
             self.problems.append(message if len(message) <= _MESSAGE else message[:_MESSAGE] + "…")

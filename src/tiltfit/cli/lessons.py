@@ -1,0 +1,126 @@
+"""Learning from one chunk of a stream after another, and leaving out the instances that cannot be learned from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from tiltfit.cli.fitting import Job, declared_classes, estimator_of, labels_of
+from tiltfit.cli.output import class_name
+from tiltfit.errors import DataError, DataFileError, TiltfitError, did_you_mean
+from tiltfit.language.values import exact
+
+if TYPE_CHECKING:
+    from tiltfit import TiltClassifier, TiltTagger
+    from tiltfit.data.readers import Dataset, SequenceDataset
+
+_NUMBERED = re.compile(r"\b(?:[Ss]equence|[Rr]ow) (\d+)\b")
+_NAMES = 10  # of classes in a message
+
+Rows = "Dataset | SequenceDataset"
+
+
+@dataclass
+class Pupil:
+    """A model that is given chunks. ``model`` is None until it has learned from one; ``hints``: what is worth saying of
+    the first."""
+
+    job: Job
+    on_error: str
+    model: TiltClassifier | TiltTagger | None = None
+    hints: list[str] = field(default_factory=list)
+
+    def learn(self, rows: Dataset | SequenceDataset) -> tuple[Dataset | SequenceDataset, list[str]]:
+        """Learn from a chunk: those instances that could be learned from, and what was wrong with the others (which is
+        raised, unless they are to be skipped)."""
+        problems: list[str] = []
+        model, known = self.model, None if self.model is None else self.model.classes_.tolist()
+        if model is None:
+            declared = self._declared(rows)
+            known = declared if declared is not None or self.job.constraints is None else self.job.constraints.classes
+            model = estimator_of(self.job)(self.job.constraints or (), classes=declared, **self.job.parameters)
+        if known is not None:
+            rows = self._without(rows, _strangers(self.job, rows, known), problems)
+        while len(rows):
+            try:
+                model.partial_fit(rows.X, rows.y)
+            except TiltfitError as error:
+                found = _NUMBERED.search(str(error))
+                if found is None or int(found[1]) >= len(rows):
+                    raise
+                k = int(found[1])
+                rows = self._without(rows, {k: type(error)(f"{rows.origins[k]}: {error}")}, problems)
+            else:
+                self.model = model
+                break
+        return rows, problems
+
+    def _declared(self, rows: Dataset | SequenceDataset) -> list[Any] | None:
+        """The classes that ``--classes`` names; else there must be some in constraints or in the first chunk."""
+        job = self.job
+        declared = declared_classes(job, rows)
+        if declared is not None or (job.constraints is not None and job.constraints.classes is not None):
+            return declared
+        named = {exact(name): name for constraint in job.constraints or () for name in constraint.names}
+        shown = {exact(label): label for label in labels_of(job, rows.y)}
+        where = f"the first {len(rows):,} {'sequences' if job.is_tagging else 'documents'}"
+        names = _listed(list({**named, **shown}.values()))
+        if len(named | shown) < 2:
+            only = f"only {names} is known" if names else "none is known"
+            ignored = ", with the labels ignored," if job.ignore_labels else ""
+            raise DataError(
+                f"Which classes are there? From constraints and {where}{ignored} {only}, and a stream must know them "
+                "all when it begins. Name them with --classes A,B,..., or in the file of constraints."
+            )
+        if set(shown) - set(named):
+            self.hints.append(
+                f"The classes are those of {where}: {names}. If others come later, name them all with --classes."
+            )
+        return None
+
+    def _without(
+        self, rows: Dataset | SequenceDataset, bad: dict[int, TiltfitError], problems: list[str]
+    ) -> Dataset | SequenceDataset:
+        if bad and self.on_error == "fail":
+            raise next(iter(bad.values()))
+        problems += map(str, bad.values())
+        return _kept(rows, [i for i in range(len(rows)) if i not in bad]) if bad else rows
+
+
+def _strangers(job: Job, rows: Dataset | SequenceDataset, classes: Sequence[Any]) -> dict[int, TiltfitError]:
+    """The instances with labels that are no classes, and what to say of them. −1 may mean "unlabelled"."""
+    known = {exact(c) for c in classes} | {exact(-1)}
+    found: dict[int, TiltfitError] = {}
+    for i, label in enumerate(rows.y if rows.y is not None else ()):
+        for name in label if job.is_tagging and label is not None else [label]:
+            if name is not None and exact(name) not in known:
+                found[i] = _stranger(rows.origins[i], name, classes)
+                break
+    return found
+
+
+def _stranger(origin: str, label: Any, classes: Sequence[Any]) -> DataFileError:
+    alike = next((c for c in classes if class_name(c) == class_name(label)), None)
+    hint = did_you_mean(label, classes) if alike is None else f" {alike!r} and {label!r} are of different types."
+    return DataFileError(
+        f"{origin}: the label {label!r} is not one of the classes ({_listed(classes)}).{hint} Classes cannot be added "
+        "to a stream: name all of them from the start (--classes), or leave such instances out (--on-error skip)."
+    )
+
+
+def _listed(classes: Sequence[Any]) -> str:
+    names = [class_name(c) for c in classes]
+    return ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+
+
+def _kept(rows: Any, kept: Sequence[int]) -> Any:
+    """A data set of these rows."""
+    X = {name: _these(column, kept) for name, column in rows.X.items()} if isinstance(rows.X, dict) else _these(rows.X, kept)
+    y = None if rows.y is None else _these(rows.y, kept)
+    return replace(rows, X=X, y=y, ids=_these(rows.ids, kept), origins=_these(rows.origins, kept))
+
+
+def _these(values: Any, kept: Sequence[int]) -> Any:
+    return [values[i] for i in kept] if isinstance(values, list) else values[list(kept)]
