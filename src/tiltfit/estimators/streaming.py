@@ -85,8 +85,9 @@ class Settled:
 
 @dataclass(eq=False)
 class Stream:
-    """A learner with what it needs to know of constraints: their strength, and ``apart``, supports of those that have no
-    price here, since they forbid labels or speak of single instances. ``place``: where in the data it is, as those who read them say; plain values that a model file keeps."""
+    """A learner with what it needs to know of constraints: their strength, and ``apart``, supports of those that have
+    no price here, since they forbid labels or speak of single instances. ``place``: where in the data it is, as those
+    who read them say; plain values that a model file keeps."""
 
     learner: Learner
     strength: Strength
