@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import ModelFileError
-from tiltfit.estimators import state
+from tiltfit.estimators import state, stream_state
 from tiltfit.estimators.base import LostBase
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.encoders import Bag, TableEncoder, TextEncoder
@@ -26,7 +26,9 @@ PARAMETERS = ("penalize_intercept",)
 def dump(classifier: TiltClassifier, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     common = state.dump(classifier, PARAMETERS, arrays, lost, "documents")
-    arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
+    stream = stream_state.dump(vars(classifier).get("_stream"), arrays)
+    if stream is None:
+        arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
     names = classifier.feature_names
     return {
         **common,
@@ -35,6 +37,8 @@ def dump(classifier: TiltClassifier, arrays: Arrays, lost: list[str]) -> Documen
         "feature_names_in": _names_in(classifier),
         "has_base": _has_base(classifier, lost),
         "encoder": _dump_encoder(classifier._encoder, arrays, lost),
+        "stream": stream,
+        "unit": classifier._unit,
     }
 
 
@@ -46,11 +50,17 @@ def restore(document: Document, arrays: Arrays) -> TiltClassifier:
     classifier.feature_names = document["feature_names"]
     classifier.base = classifier._base = LostBase() if document.get("has_base", False) else None
     state.restore(classifier, document, arrays)
-    classifier.coef_, classifier.intercept_ = _weights(arrays, len(classifier.classes_))
+    stream = document.get("stream")
+    if stream is None:
+        classifier.coef_, classifier.intercept_ = _weights(arrays, len(classifier.classes_))
+        classifier.n_features_in_ = classifier.coef_.shape[1]
+    else:
+        classifier.n_features_in_ = int(stream["n_features"])
+        stream_state.restore(stream, arrays, classifier, classifier.n_features_in_ + 1, None)
+    classifier._unit = document.get("unit", "documents")
     classifier._encoder = _restore_encoder(document["encoder"], arrays)
     if isinstance(classifier._encoder, TableEncoder):
         classifier.columns_in_ = classifier._encoder.columns
-    classifier.n_features_in_ = classifier.coef_.shape[1]
     classifier._model_names = document["feature_names"]
     names = classifier._encoder.names if classifier._encoder is not None else document["feature_names_in"]
     if names:

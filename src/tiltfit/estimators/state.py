@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ModelFileError, TiltfitError
+from tiltfit.estimators.streaming import online_options
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.sentences import titled
@@ -49,6 +50,8 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
     for name, kind in _IF_PLAIN.items():
         if isinstance(getattr(estimator, name), kind):
             values[name] = getattr(estimator, name)
+    if estimator.online is not None:
+        values["online"] = asdict(online_options(estimator.online))
     constraints = list(estimator._constraints)
     return {
         "parameters": values,
@@ -72,7 +75,7 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
 def construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:
     """An estimator that is not fitted, with the parameters and those constraints that could be written."""
     values = dict(document["parameters"])
-    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN}
+    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN, "online"}
     if unknown:
         raise ModelFileError(f"The file sets unknown parameters: {sorted(unknown)}.")
     kept = [from_document(c) for c in document["constraints"] if c is not None]

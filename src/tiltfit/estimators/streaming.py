@@ -85,12 +85,13 @@ class Settled:
 
 @dataclass(eq=False)
 class Stream:
-    """A learner with what it needs to know of constraints: their strength, and ``ruled``, supports of those that forbid
-    labels. ``place``: how much of which data it has seen, for those who read them."""
+    """A learner with what it needs to know of constraints: their strength, and ``apart``, supports of those that have
+    no price here, since they forbid labels or speak of single instances. ``place``: where in the data it is, as those
+    who read them say; plain values that a model file keeps."""
 
     learner: Learner
     strength: Strength
-    ruled: dict[int, float] = field(default_factory=dict)
+    apart: dict[int, float] = field(default_factory=dict)
     place: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
@@ -118,15 +119,17 @@ class Stream:
         rows = self.enter(grounded, classes)
         with one_blas_thread():
             self.learner.learn(problem, grounded, np.arange(len(problem.weight)), rows)
-        for number, support in grounded.ruled_support.items():
-            self.ruled[number] = self.ruled.get(number, 0.0) + support
+        local = np.bincount(grounded.owner[grounded.local], weights=grounded.support[grounded.local])
+        for number, support in [*grounded.ruled_support.items(), *enumerate(local.tolist())]:
+            if support > 0:
+                self.apart[number] = self.apart.get(number, 0.0) + support
         keep_stream(estimator, self)
         for name in ("coef_", "intercept_", "transitions_"):
-            vars(estimator).pop(name, None)  # made anew when they are asked for
+            estimator.__dict__.pop(name, None)  # made anew when they are asked for
         estimator._prices, estimator.n_iter_, estimator.history_ = self.prices(), 1, ()
         estimator.objective_, estimator.converged_, estimator._message = float("nan"), False, "a stream"
         estimator.constraint_report_ = report_stream(
-            self.learner.ledger, self.learner.prices(), grounded.constraints, classes, estimator._unit, self.ruled
+            self.learner.ledger, self.learner.prices(), grounded.constraints, classes, estimator._unit, self.apart
         )
 
     def enter(self, grounded: Grounded, classes: list[Any]) -> IntArray:
@@ -160,7 +163,7 @@ class Stream:
 def keep_stream(estimator: Any, stream: Stream | None) -> None:
     """What ``partial_fit`` may go on with."""
     if stream is None:
-        vars(estimator).pop("_stream", None)
+        estimator.__dict__.pop("_stream", None)
     else:
         estimator._stream = stream
 
@@ -224,6 +227,7 @@ def fit_online(
                 converged, message = journal.is_enough, str(journal.reason)
                 break
         weights = journal.settle(learner.flat_weights())
+        learner.start_from(weights)  # a development set may have preferred an earlier pass
         last = problem.evaluate(weights, None, options.tol, told=True)
     return journal.finished(weights, last, converged, message), stream
 

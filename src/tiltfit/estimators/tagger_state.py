@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tiltfit.errors import ModelFileError
-from tiltfit.estimators import state
+from tiltfit.estimators import state, stream_state
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.packing import pack_strings, pack_table, unpack_strings, unpack_table
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
@@ -29,13 +29,17 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     common = state.dump(tagger, PARAMETERS, arrays, lost, "tokens")
     encoder = tagger._encoder
-    arrays |= pack_table("coef", tagger.coef_.T) | pack_strings("attributes", written_names(encoder.attributes.names))
-    arrays["transitions"] = tagger.transitions_
+    arrays |= pack_strings("attributes", written_names(encoder.attributes.names))
+    stream = stream_state.dump(vars(tagger).get("_stream"), arrays)
+    if stream is None:
+        arrays |= pack_table("coef", tagger.coef_.T)
+        arrays["transitions"] = tagger.transitions_
     templates = encoder.attributes.templates if isinstance(encoder.attributes, TokenEncoder) else None
     return {
         **common,
         "features": _dump_features(tagger.features, templates),
         "transitions": _dump_transitions(tagger.transitions, encoder.edges),
+        "stream": stream,
         "seed": tagger._inference[1],
         "rates": [[number, rate] for number, rate in sorted(tagger._strength.rates.items())],
         "encoder": {
@@ -63,9 +67,13 @@ def restore(document: Document, arrays: Arrays) -> TiltTagger:
     given = document["transitions"]
     tagger.transitions = encoder.edges if given == FITTED else None if given is None else as_edge_templates(given)
     n, names, edges = len(tagger.classes_), encoder.names, encoder.edge_names
-    tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
-    tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
-    state.check_weights(n, (tagger.coef_, (n, len(names))), (tagger.transitions_, (len(edges), n, n)))
+    tagger._unit = "tokens"
+    if document.get("stream") is None:
+        tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
+        tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
+        state.check_weights(n, (tagger.coef_, (n, len(names))), (tagger.transitions_, (len(edges), n, n)))
+    else:
+        stream_state.restore(document["stream"], arrays, tagger, len(names), len(edges))
     tagger.transition_names_ = np.array(edges, dtype=object)
     return tagger
 

@@ -114,11 +114,12 @@ class Learner:
         return np.concatenate([table.ravel() for table in self.weights() if table is not None])
 
     def start_from(self, weights: FloatArray) -> None:
-        """Begin at these weights, a vector."""
+        """Go on from these weights, a vector."""
         split = self.nodes.value.size
-        self.nodes.value[:] = weights[:split].reshape(self.nodes.value.shape)
-        if self.edges is not None:
-            self.edges.value[:] = weights[split:].reshape(self.edges.value.shape)
+        for table, part in ((self.nodes, weights[:split]), (self.edges, weights[split:])):
+            if table is not None:
+                table.value[:] = part.reshape(table.value.shape)
+                table.settled[:] = self.clock
 
     def prices(self) -> FloatArray:
         """θ of all rows."""

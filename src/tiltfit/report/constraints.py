@@ -35,7 +35,8 @@ class Entry:
     ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: what an instance is
     called if it is stated for each. ``counts``: its expectations are mean numbers, not shares.
     ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard; in a stream:
-    ``learning``), ``rests`` (never fires) or ``rules`` (acts by forbidding labels).
+    ``learning``), ``rests`` (never fires), ``rules`` (acts by forbidding labels) or ``each`` (in a stream: stated for
+    each instance, and projected there).
     ``effective`` and ``r_hat``: where q was sampled, how many independent draws its expectation is worth and how well
     the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no more
     than three standard errors (more, if it has many expectations) is met.
@@ -86,6 +87,8 @@ class Entry:
             return "rests: it finds nothing unlabelled"
         if self.status == "learning":
             return f"is being learned: off by {self.miss}"
+        if self.status == "each":
+            return "was projected in each as it came"
         if self.status == "rules":
             return "holds everywhere: it rules labels out"
         if self.status == "violated":

@@ -26,9 +26,10 @@ def report_stream(
     constraints: ConstraintSet,
     classes: Sequence[object],
     unit: str,
-    ruled: dict[int, float],
+    apart: dict[int, float],
 ) -> ConstraintReport:
-    """``prices``: of the ledger's rows; ``ruled``: supports of the constraints that act by forbidding labels."""
+    """``prices``: of the ledger's rows; ``apart``: supports of the constraints that have none, since they forbid labels
+    or speak of single instances."""
     owner = np.array([key[0] for key in ledger.keys], dtype=np.intp)
     component = np.array([key[1] for key in ledger.keys], dtype=np.intp)
     entries: list[Entry] = []
@@ -42,8 +43,8 @@ def report_stream(
             if len(rows):
                 entries.append(_entry(ledger, prices, constraint, rows, sentence, label))
             else:
-                status = "rules" if number in ruled or is_local(constraint) else "rests"
-                met = ruled.get(number, 0.0)
+                status = "rests" if number not in apart else "each" if is_local(constraint) else "rules"
+                met = apart.get(number, 0.0)
                 entries.append(Entry(constraint.name, sentence, label, met, 0, None, None, None, 0.0, status))
     return ConstraintReport(tuple(entries))
 
