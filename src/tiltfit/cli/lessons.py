@@ -117,7 +117,11 @@ def _listed(classes: Sequence[Any]) -> str:
 
 def _kept(rows: Any, kept: Sequence[int]) -> Any:
     """A data set of these rows."""
-    X = {name: _these(column, kept) for name, column in rows.X.items()} if isinstance(rows.X, dict) else _these(rows.X, kept)
+    X = (
+        {name: _these(column, kept) for name, column in rows.X.items()}
+        if isinstance(rows.X, dict)
+        else _these(rows.X, kept)
+    )
     y = None if rows.y is None else _these(rows.y, kept)
     return replace(rows, X=X, y=y, ids=_these(rows.ids, kept), origins=_these(rows.origins, kept))
 

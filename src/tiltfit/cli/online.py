@@ -23,6 +23,7 @@ from tiltfit.cli.sequences import n_tokens
 from tiltfit.cli.stream_output import Pulse, Watch, show_end
 from tiltfit.cli.terminal import INTERRUPTED, Terminal
 from tiltfit.errors import DataFileError, TiltfitError
+from tiltfit.storage.atomic import remove_leftovers
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
@@ -33,9 +34,7 @@ def learn(terminal: Terminal, job: Job, plan: Plan, options: Mapping[str, Any], 
     """Train and save. ``options``: those that must be the same when the run is taken up again; ``columns``: what is
     read besides texts and tokens."""
     run = Run(job, plan, options, columns)
-    if run.is_done:
-        terminal.status(f"The run of {job.output} is complete: there is nothing to take up.")
-    elif run.place.taken or run.place.passes:
+    if not run.is_done and (run.place.taken or run.place.passes):
         terminal.status(f"Taking up the run of {job.output} after {run.so_far(run.place)}.")
     start = time.perf_counter()
     with Watch(terminal, plan, tagged=job.is_tagging) as watch:
@@ -58,6 +57,8 @@ class Run:
         self._pupil = Pupil(job, plan.on_error, None if plan.begun is None else plan.begun.model)
         self.place = Place(run=dict(options), size=plan.size)
         self._written: Place | None = None
+        if plan.resume:
+            remove_leftovers(job.output)
         if plan.resume and job.output.exists():
             self._pupil.model, self.place = take_up(job.output, options)
             self._written = self.place
@@ -114,8 +115,8 @@ class Run:
         if self._written is None:
             return "interrupted before anything was learned."
         return (
-            f"interrupted after {self.so_far(self._written)}. {self._job.output} holds what was learned: go on with the "
-            "same command and --resume."
+            f"interrupted after {self.so_far(self._written)}. {self._job.output} holds what was learned: go on with "
+            "the same command and --resume."
         )
 
     def advice(self) -> str:
@@ -148,7 +149,7 @@ class Run:
         rows, problems = self._pupil.learn(rows)
         self.learned += taken
         at = self.place
-        of_tokens = {}
+        of_tokens: dict[str, Any] = {}
         if self._job.is_tagging:
             of_tokens = {
                 "tokens": at.tokens + n_tokens(rows),  # type: ignore[arg-type]

@@ -110,8 +110,11 @@ class Plan:
 
 def online_parameters(ctx: typer.Context, task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the estimators' parameters are online: words and attributes are hashed, since more of them may come."""
-    hashed = {"features": {"hashing": HASHING, **given.get("features", {})}} if task == "tag" else {"vectorizer": "hashing"}
-    return {"solver": "online", "online": _learner_options(ctx) or None, **hashed}
+    hashed: dict[str, Any] = {"vectorizer": "hashing"}
+    if task == "tag":
+        hashed = {"features": {"hashing": HASHING, **given.get("features", {})}}
+    # The same seed whenever none is given, so that the same stream gives the same file.
+    return {"solver": "online", "online": _learner_options(ctx) or None, "random_state": 0, **given, **hashed}
 
 
 def _learner_options(ctx: typer.Context) -> dict[str, Any]:

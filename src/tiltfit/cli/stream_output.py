@@ -54,7 +54,9 @@ class Watch:
         self._task = self._bar.add_task("reading", total=None)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -106,7 +108,7 @@ def show_end(
     """What was learned from what, and what the constraints came to. ``learned``: instances since the command was given,
     in so many seconds."""
     counts = place.counts(tagged=job.is_tagging)
-    report = model.constraint_report_
+    report, is_all = model.constraint_report_, learned >= place.passes * place.rows
     terminal.document(
         {
             "task": job.task,
@@ -122,13 +124,13 @@ def show_end(
             "constraints": report.to_dicts(),
         }
     )
-    speed = f" in {seconds:.1f} s, {learned / max(seconds, 1e-9):,.0f} a second" if learned else ", all of them before"
-    now = "" if learned == place.passes * (place.rows + place.unfit) or not learned else f" (now: {learned:,})"
     passes = f", {place.passes} times" if place.passes > 1 else ""
-    terminal.show(f"Learned from {told(counts)}{passes}{now}{speed}.")
+    speed = f", {'in' if is_all else f'{learned:,} of them now in'} {seconds:.1f} s ({learned / seconds:,.0f} a second)"
+    terminal.show(f"Learned from {told(counts)}{passes}{speed if learned else ''}.")
     _show_left_out(terminal, place)
     show_report(terminal, report)
-    terminal.show("", f"Saved {job.output} ({size(job.output)}).")
+    state = "Saved" if learned else "The run was complete, nothing was left to learn:"
+    terminal.show("", f"{state} {job.output} ({size(job.output)}).")
     _note_resting(terminal, report)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import secrets
 import stat
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tiltfit.errors import UnsupportedError
+
+_SUFFIX = ".tmp"
 
 
 @contextmanager
@@ -26,7 +29,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     # In the same folder, since a rename is atomic only within one file system; O_EXCL so that nobody can prepare
     # a link under this name; 0o666 so that the user's umask decides, as it does for open(); and never more readable
     # than the file it replaces, not even for a moment.
-    temporary = target.parent / f".tiltfit-{secrets.token_hex(8)}.tmp"
+    temporary = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}{_SUFFIX}"
     flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)
     descriptor = os.open(temporary, flags, 0o666 if mode is None else mode)
     try:
@@ -42,6 +45,19 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.unlink(temporary)
         raise
     _sync_folder(target.parent)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Remove what writers of ``path`` left that were killed. Nobody may be writing it now."""
+    target = Path(os.path.realpath(path))
+    for temporary in target.parent.glob(f"{_prefix(target)}*{_SUFFIX}"):
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def _prefix(target: Path) -> str:
+    # A digest, since the name itself may be as long as names can be.
+    return f".tiltfit-{hashlib.sha256(target.name.encode('utf-8', 'surrogateescape')).hexdigest()[:8]}-"
 
 
 def _mode_of(target: Path) -> int | None:
