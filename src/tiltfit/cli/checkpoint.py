@@ -137,8 +137,8 @@ def take_up(path: Path, run: Mapping[str, Any]) -> tuple[TiltClassifier | TiltTa
 
 
 def _difference(name: str, then: Any, now: Any) -> str:
-    if name in ("--constraints", "--lexicon") and None not in (then, now):
-        return f"with another content of {name}."
+    if name in ("--constraints", "--lexicon") and then is not None:  # known by a digest
+        return f"with {name}, which is missing now." if now is None else f"with another content of {name}."
     if then is None:
         return f"without {name}."
     return f"with {name} {_words(then)}, {'which is missing now' if now is None else f'not {_words(now)}'}."
@@ -155,7 +155,7 @@ def described(ctx: typer.Context, task: str, constraints: ConstraintSet | None, 
     defaults = {p.name: p.default for p in ctx.command.params}
     found: dict[str, Any] = {"DATA": [os.path.normpath(name) for name in ctx.params["data"]], "--task": task}
     for name, value in ctx.params.items():
-        given = value is not None and value is not False and value != [] and value != defaults.get(name)
+        given = value not in (None, [], ()) and value is not False and value != defaults.get(name)
         if given and name not in (*_FREE, *_FILES, "data"):
             found[spelt(name)] = plain(value)
     if constraints is not None and ctx.params.get("constraints") is not None:

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 from tiltfit.cli.fitting import Job, declared_classes, estimator_of, labels_of
 from tiltfit.cli.output import class_name
 from tiltfit.errors import DataError, DataFileError, TiltfitError, did_you_mean
-from tiltfit.language.values import exact
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
 
 _NUMBERED = re.compile(r"\b(?:[Ss]equence|[Rr]ow) (\d+)\b")
+ADVICE = "--on-error skip leaves such records out, and counts them."
 _NAMES = 10  # of classes in a message
-
-Rows = "Dataset | SequenceDataset"
 
 
 @dataclass
@@ -38,6 +36,7 @@ class Pupil:
         problems: list[str] = []
         model, known = self.model, None if self.model is None else self.model.classes_.tolist()
         if model is None:
+            _check_columns(self.job, rows)
             declared = self._declared(rows)
             known = declared if declared is not None or self.job.constraints is None else self.job.constraints.classes
             model = estimator_of(self.job)(self.job.constraints or (), classes=declared, **self.job.parameters)
@@ -59,6 +58,8 @@ class Pupil:
 
     def _declared(self, rows: Dataset | SequenceDataset) -> list[Any] | None:
         """The classes that ``--classes`` names; else there must be some in constraints or in the first chunk."""
+        from tiltfit.language.values import exact
+
         job = self.job
         declared = declared_classes(job, rows)
         if declared is not None or (job.constraints is not None and job.constraints.classes is not None):
@@ -70,9 +71,11 @@ class Pupil:
         if len(named | shown) < 2:
             only = f"only {names} is known" if names else "none is known"
             ignored = ", with the labels ignored," if job.ignore_labels else ""
+            field = "--label-column or --tags" if job.is_tagging else "--label"
+            field = "" if shown or job.ignore_labels else f" ({field} says where labels are.)"
             raise DataError(
                 f"Which classes are there? From constraints and {where}{ignored} {only}, and a stream must know them "
-                "all when it begins. Name them with --classes A,B,..., or in the file of constraints."
+                f"all when it begins. Name them with --classes A,B,..., or in the file of constraints.{field}"
             )
         if set(shown) - set(named):
             self.hints.append(
@@ -84,13 +87,26 @@ class Pupil:
         self, rows: Dataset | SequenceDataset, bad: dict[int, TiltfitError], problems: list[str]
     ) -> Dataset | SequenceDataset:
         if bad and self.on_error == "fail":
-            raise next(iter(bad.values()))
+            error = next(iter(bad.values()))
+            raise type(error)(f"{str(error).rstrip()} {ADVICE}")
         problems += map(str, bad.values())
         return _kept(rows, [i for i in range(len(rows)) if i not in bad]) if bad else rows
 
 
+def _check_columns(job: Job, rows: Dataset | SequenceDataset) -> None:
+    """A column of documents that the first of them lack cannot be encoded, and is most likely misspelt."""
+    from tiltfit.data.inputs import is_missing
+
+    columns = rows.X if isinstance(rows.X, dict) and not job.is_tagging else {}
+    for name, values in columns.items():
+        if all(is_missing(value) for value in values):
+            raise DataError(f"None of the first {len(rows):,} documents has a value in the field {name!r} (--column).")
+
+
 def _strangers(job: Job, rows: Dataset | SequenceDataset, classes: Sequence[Any]) -> dict[int, TiltfitError]:
     """The instances with labels that are no classes, and what to say of them. −1 may mean "unlabelled"."""
+    from tiltfit.language.values import exact
+
     known = {exact(c) for c in classes} | {exact(-1)}
     found: dict[int, TiltfitError] = {}
     for i, label in enumerate(rows.y if rows.y is not None else ()):
@@ -105,8 +121,8 @@ def _stranger(origin: str, label: Any, classes: Sequence[Any]) -> DataFileError:
     alike = next((c for c in classes if class_name(c) == class_name(label)), None)
     hint = did_you_mean(label, classes) if alike is None else f" {alike!r} and {label!r} are of different types."
     return DataFileError(
-        f"{origin}: the label {label!r} is not one of the classes ({_listed(classes)}).{hint} Classes cannot be added "
-        "to a stream: name all of them from the start (--classes), or leave such instances out (--on-error skip)."
+        f"{origin}: the label {label!r} is not one of the classes ({_listed(classes)}), and a stream "
+        f"cannot get more of them on the way: --classes names them all from the start.{hint}"
     )
 
 

@@ -16,7 +16,7 @@ import typer
 
 from tiltfit.cli.checkpoint import Place, first, take_up
 from tiltfit.cli.fitting import Job, labels_of, nothing_to_learn
-from tiltfit.cli.lessons import Pupil
+from tiltfit.cli.lessons import ADVICE, Pupil
 from tiltfit.cli.online_options import Plan
 from tiltfit.cli.render import count
 from tiltfit.cli.sequences import n_tokens
@@ -121,7 +121,7 @@ class Run:
 
     def advice(self) -> str:
         """What to say after an error."""
-        skip = " --on-error skip leaves such records out, and counts them." if self._malformed else ""
+        skip = f" {ADVICE}" if self._malformed else ""
         if self._written is None:
             return skip
         return f"{skip} {self._job.output} holds what was learned from {self.so_far(self._written)}: --resume goes on."

@@ -123,7 +123,7 @@ def _learner_options(ctx: typer.Context) -> dict[str, Any]:
 
 def refuse_mixture(ctx: typer.Context) -> None:
     """Refuse options that make no sense online and, without ``--online``, those that make sense only there."""
-    given = {name: value for name, value in ctx.params.items() if not (value is None or value is False or value == [])}
+    given = {name: value for name, value in ctx.params.items() if value not in (None, [], ()) and value is not False}
     if not given.get("online"):
         for name in _OWN:
             if name in given:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from tiltfit import TiltClassifier, TiltTagger
-    from tiltfit.report.constraints import ConstraintReport
+    from tiltfit.report.constraints import ConstraintReport, Entry
 
 _NAMED = 5  # constraints in a note
-_TITLE = 40  # characters of a constraint's name in a line
+_TITLE = 30  # characters of a constraint's name in a line
 
 
 @dataclass(frozen=True)
@@ -65,41 +66,49 @@ class Watch:
         """After every chunk."""
         if self._bar is not None and self._task is not None:
             total = None if pulse.share is None else 1.0
-            self._bar.update(self._task, description=self._line(pulse), completed=pulse.share or 0.0, total=total)
+            completed = min(
+                0.999, pulse.share or 0.0
+            )  # what is complete stops its clock, and there may be another pass
+            self._bar.update(self._task, description=self._line(pulse, short=True), completed=completed, total=total)
 
     def checkpoint(self, pulse: Pulse) -> None:
         """When the model has been written."""
-        self._terminal.status(f"{self._line(pulse)}; written")
+        self._terminal.status(self._line(pulse))
         if self._plan.verbose and pulse.report is not None:
             for line in str(pulse.report).splitlines():
                 self._terminal.status(f"  {line}")
 
-    def _line(self, pulse: Pulse) -> str:
-        place, many = pulse.place, self._plan.passes > 1
+    def _line(self, pulse: Pulse, *, short: bool = False) -> str:
+        place = pulse.place
         rate = pulse.learned / max(1e-9, time.perf_counter() - self._start)
-        if many and not place.taken:
-            head = f"pass {place.passes} of {self._plan.passes} done, {count(place.rows, self._noun)}"
-        else:
-            share = "" if pulse.share is None else f"{percent(min(1.0, pulse.share))} "
-            of = f"of pass {place.passes + 1} of {self._plan.passes}, " if many else ""
-            head = f"{share}{of}".strip().removesuffix(",")
-            head = f"{head}{', ' if head else ''}{count(place.taken, self._noun)}"
         out = f", {place.left_out:,} left out" if place.left_out else ""
-        return f"{head}, {rate:,.0f} a second{out}{_worst(pulse.report)}"
+        parts = [*self._where(pulse), f"{rate:,.0f}/s{out}"]
+        worst = _worst(pulse.report)
+        if worst is not None:
+            parts.append(f'"{_shortened(worst.title)}" off by {worst.miss}')
+        return ", ".join(parts) if short else f"{', '.join(parts)}; saved"
+
+    def _where(self, pulse: Pulse) -> Iterator[str]:
+        place, passes = pulse.place, self._plan.passes
+        if not place.taken:
+            yield f"pass {place.passes} of {passes} done"
+            yield count(place.rows, self._noun)
+            return
+        if pulse.share is not None:
+            of = f" of pass {place.passes + 1}/{passes}" if passes > 1 else ""
+            yield f"{percent(min(1.0, pulse.share))}{of}"
+        yield count(place.taken, self._noun)
 
 
-def _worst(report: ConstraintReport | None) -> str:
-    """How many constraints hold, and which is missed most."""
-    spoken = [] if report is None else [entry for entry in report if entry.status not in ("rests", "rules")]
-    if not spoken or report is None:
-        return ""
-    unmet = [entry for entry in spoken if entry.status != "met"]
-    if not unmet:
-        return "; all constraints met"
-    worst = max(unmet, key=lambda entry: entry.violation)
-    title = one_line(worst.title)
-    short = title if len(title) <= _TITLE else title[: _TITLE - 1] + "…"
-    return f'; {len(spoken) - len(unmet)} of {len(spoken)} constraints met, "{short}" is off by {worst.miss}'
+def _worst(report: ConstraintReport | None) -> Entry | None:
+    """The constraint that is missed most; None if all hold, or none can be told."""
+    unmet = [] if report is None else [entry for entry in report if entry.status in ("missed", "learning", "violated")]
+    return max(unmet, key=lambda entry: entry.violation, default=None)
+
+
+def _shortened(title: str) -> str:
+    title = one_line(title)
+    return title if len(title) <= _TITLE else title[: _TITLE - 1] + "…"
 
 
 def show_end(

@@ -128,7 +128,7 @@ def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) 
     suffix = suffix_of(name)
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
-    if begins(raw, b"{"):
+    if begins(raw, b"{") or not raw.peek(1):  # nothing is of any format
         return "jsonl"
     if delimiter is not None:
         return "csv"
