@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tiltfit.errors import UnsupportedError
-from tiltfit.storage.atomic import replacing
+from tiltfit.storage.atomic import remove_leftovers, replacing
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX permissions and links")
 
@@ -140,3 +140,18 @@ def test_a_relative_name_and_a_very_long_one_work(tmp_path: Path, monkeypatch: p
     with replacing("m" * 250) as file:
         file.write(b"new")
     assert listing(tmp_path) == ["m" * 250]
+
+
+def test_leftovers_of_a_killed_writer_are_removed_and_nothing_else(tmp_path: Path) -> None:
+    """A writer that is killed is one whose block never ends."""
+    path, other = tmp_path / "m.tilt", tmp_path / "n.tilt"
+    writers = [replacing(path), replacing(path), replacing(other)]
+    for writer in writers:
+        writer.__enter__()
+    path.write_bytes(b"old")
+    remove_leftovers(path)
+    left = listing(tmp_path)
+    assert left[1:] == ["m.tilt"]
+    assert left[0].startswith(".tiltfit-")
+    remove_leftovers(other)
+    assert listing(tmp_path) == ["m.tilt"]

@@ -67,7 +67,7 @@ class Pupil:
         named = {exact(name): name for constraint in job.constraints or () for name in constraint.names}
         shown = {exact(label): label for label in labels_of(job, rows.y)}
         where = f"the first {len(rows):,} {'sequences' if job.is_tagging else 'documents'}"
-        names = _listed(list({**named, **shown}.values()))
+        names = _listed(sorted({**named, **shown}.values(), key=str))
         if len(named | shown) < 2:
             only = f"only {names} is known" if names else "none is known"
             ignored = ", with the labels ignored," if job.ignore_labels else ""

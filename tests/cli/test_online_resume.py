@@ -1,0 +1,215 @@
+"""A run that was cut off, at whatever moment, is taken up again and ends as if it had not been."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.streams import CHUNK, documents, failing_at, folder_of, lines, online, trained
+
+from tiltfit import load
+from tiltfit.cli import online_options
+from tiltfit.data.readers.chunks import ChunkStream
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return folder_of(tmp_path_factory.mktemp("resume"))
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(online_options, "CHUNK", CHUNK)
+
+
+def crash() -> None:
+    raise RuntimeError("a crash")
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("call", [1, 2, 4, 5, 6, 8, 10])
+def test_after_a_crash_at_any_chunk(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
+    """Ten chunks in two passes, a checkpoint after the second and fourth of each pass and at its end."""
+    how = ("--passes", 2, "--checkpoint", 128)
+    trained(folder, "-o", tmp_path / "whole.tilt", *how)
+    with monkeypatch.context() as patch:
+        failing_at(patch, call, crash)
+        code, _, err = online(folder, "-o", tmp_path / "m.tilt", *how)
+    assert (code, "a crash" in err) == (2, True)
+    kept = {1: None, 2: None, 4: (0, 128), 5: (0, 256), 6: (1, 0), 8: (1, 128), 10: (1, 256)}[call]
+    if kept is None:
+        assert not (tmp_path / "m.tilt").exists()
+    else:
+        place = load(tmp_path / "m.tilt")._stream.place
+        assert (place["passes"], place["taken"]) == kept
+    _, err = trained(folder, "-o", tmp_path / "m.tilt", *how, "--resume")
+    assert ("Taking up the run" in err) is (kept is not None)
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+
+
+def test_sequences_from_standard_input(folder: Path, tmp_path: Path) -> None:
+    """A run on the first half, and then on all of it: as if the first had been cut off."""
+    text = (folder / "s.conll").read_text().split("\n\n")
+    half, whole = ("\n\n".join(part).encode() for part in (text[: 2 * CHUNK], text))
+    trained(folder, "-o", tmp_path / "whole.tilt", data="s.conll", stdin=whole)
+    code, _, err = online(
+        folder, "-o", tmp_path / "m.tilt", "--checkpoint", 1, data="s.conll", stdin=half + b"\n\na b c"
+    )
+    assert code == 2, err
+    assert "--resume goes on" in err
+    assert load(tmp_path / "m.tilt")._stream.place["taken"] == 2 * CHUNK
+    out, err = trained(folder, "-o", tmp_path / "m.tilt", "--resume", data="s.conll", stdin=whole)
+    assert "after 128 sequences" in err
+    assert "172 of them now" in out
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+
+
+def test_ctrl_c_waits_for_the_chunk_and_keeps_it(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        failing_at(patch, 3, interrupt)
+        code, out, err = online(folder, "-o", tmp_path / "m.tilt")
+    assert (code, out) == (130, "")
+    assert err.startswith("error: interrupted after 192 documents. ")
+    assert "--resume" in err
+    trained(folder, "-o", tmp_path / "m.tilt", "--resume")
+    trained(folder, "-o", tmp_path / "whole.tilt")
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+
+
+@pytest.mark.parametrize(("chunks", "kept"), [(0, None), (2, 2 * CHUNK)])
+def test_ctrl_c_while_reading(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunks: int, kept: int | None
+) -> None:
+    given, after = [0], ChunkStream.__next__
+
+    def interrupted(self: ChunkStream) -> object:
+        if given[0] == chunks:
+            raise KeyboardInterrupt
+        given[0] += 1
+        return after(self)
+
+    monkeypatch.setattr(ChunkStream, "__next__", interrupted)
+    code, _, err = online(folder, "-o", tmp_path / "m.tilt")
+    assert code == 130
+    if kept is None:
+        assert "before anything was learned" in err
+        assert not (tmp_path / "m.tilt").exists()
+    else:
+        assert load(tmp_path / "m.tilt")._stream.place["taken"] == kept
+
+
+def test_a_finished_run_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
+    trained(folder, "-o", tmp_path / "m.tilt")
+    before = (tmp_path / "m.tilt").stat()
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--resume")
+    assert "The run was complete" in out
+    assert "Learned from 300 documents" in out
+    after = (tmp_path / "m.tilt").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_more_passes_than_before(folder: Path, tmp_path: Path) -> None:
+    trained(folder, "-o", tmp_path / "m.tilt")
+    trained(folder, "-o", tmp_path / "m.tilt", "--resume", "--passes", 2)
+    trained(folder, "-o", tmp_path / "whole.tilt", "--passes", 2)
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+
+
+def test_a_malformed_line_may_be_skipped_when_a_run_is_taken_up(folder: Path, tmp_path: Path) -> None:
+    good = lines(documents()).splitlines(keepends=True)
+    (folder / "bad.jsonl").write_text("".join([*good[:200], "{no\n", *good[200:]]))
+    code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--checkpoint", CHUNK, data="bad.jsonl")
+    assert code == 2
+    assert "bad.jsonl, line 201: " in err
+    assert "holds what was learned from 192 documents: --resume goes on." in err
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--resume", "--on-error", "skip", data="bad.jsonl")
+    assert "Left out 1 record:" in out
+    trained(folder, "-o", tmp_path / "whole.tilt", "--on-error", "skip", data="bad.jsonl")
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+
+
+def test_without_resume_an_existing_model_is_kept_until_the_first_checkpoint(folder: Path, tmp_path: Path) -> None:
+    trained(folder, "-o", tmp_path / "m.tilt")
+    before = (tmp_path / "m.tilt").read_bytes()
+    (folder / "broken.jsonl").write_text("{no\n")
+    assert online(folder, "-o", tmp_path / "m.tilt", data="broken.jsonl")[0] == 2
+    assert (tmp_path / "m.tilt").read_bytes() == before
+
+
+LOOP = """
+import os, random, signal, sys, time
+from contextlib import suppress
+from tiltfit import load
+from tiltfit.cli.main import app
+
+folder, seed = sys.argv[1], int(sys.argv[2])
+command = ["train", "--online", f"{folder}/d.jsonl", "-c", f"{folder}/c.toml", "--checkpoint", "1", "-q"]
+
+def train(output, *more):
+    try:
+        app([*command, "-o", f"{folder}/{output}", *more])
+    except SystemExit as end:
+        return int(end.code or 0)
+
+def listing():
+    found = []
+    for name in sorted(os.listdir(folder)):
+        with suppress(FileNotFoundError):
+            found.append((name, os.stat(f"{folder}/{name}").st_mtime_ns))
+    return found
+
+assert train("whole.tilt") == 0  # compiles what is needed, and says how long a run takes
+start = time.perf_counter()
+assert train("whole.tilt") == 0
+seconds = time.perf_counter() - start
+rng, kills, places = random.Random(seed), 0, set()
+while True:
+    child = os.fork()
+    if child == 0:
+        os._exit(train("m.tilt", "--resume"))
+    code = None
+    if kills < 8:
+        time.sleep(rng.uniform(0, seconds / 3))
+        if kills % 2:  # wait until something is being written
+            before = listing()
+            while listing() == before and code is None:
+                done, status = os.waitpid(child, os.WNOHANG)
+                code = os.waitstatus_to_exitcode(status) if done else None
+            time.sleep(rng.uniform(0, 0.02))
+        if code is None:
+            os.kill(child, signal.SIGKILL)
+    if code is None:
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if os.path.exists(f"{folder}/m.tilt"):
+        places.add(load(f"{folder}/m.tilt")._stream.place["taken"])  # never a damaged file
+    if code == 0:
+        break
+    assert code == -signal.SIGKILL, code
+    kills += 1
+print(kills, len(places))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_kill_9_in_a_loop(tmp_path: Path) -> None:
+    """One process trains in children that it kills at random moments, so that no time is spent on importing."""
+    folder_of(tmp_path)
+    (tmp_path / "d.jsonl").write_text(lines(documents(8000)))
+    seed = random.randrange(2**31)
+    done = subprocess.run(
+        [sys.executable, "-c", LOOP, str(tmp_path), str(seed)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, (seed, done.stderr)
+    kills, places = map(int, done.stdout.split())
+    assert kills >= 1
+    assert places >= 1
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes(), seed
+    assert not [name for name in os.listdir(tmp_path) if name.endswith(".tmp")]
