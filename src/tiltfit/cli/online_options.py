@@ -26,20 +26,27 @@ def _option(name: str, help: str, metavar: str | None = None) -> Any:
 OnlineOption = Annotated[
     bool, _option("--online", "Learn from DATA as it is read, which need not fit into memory; OUTPUT is a checkpoint.")
 ]
-PassesOption = Annotated[int | None, _option("--passes", "Read DATA so many times. [1]", "N")]
-StepsOption = Annotated[str | None, _option("--steps", "adaptive, or printed as in the paper. [adaptive]", "WHICH")]
-EtaOption = Annotated[float | None, _option("--eta0", "Size of the first printed step. [0.1]", "X")]
-BatchOption = Annotated[int | None, _option("--batch-size", "Documents or sequences a step. [64; printed: 1]", "N")]
+PassesOption = Annotated[int | None, _option("--passes", "Read DATA so many times (default: once).", "N")]
+StepsOption = Annotated[str | None, _option("--steps", "adaptive (the default), or printed as in the paper.", "WHICH")]
+EtaOption = Annotated[float | None, _option("--eta0", "Size of the first printed step (default: 0.1).", "X")]
+BatchOption = Annotated[
+    int | None, _option("--batch-size", "Documents or sequences a step (default: 64; printed: 1).", "N")
+]
 HorizonOption = Annotated[
-    int | None, _option("--horizon", "How many documents or sequences there are in all. [as many as were read]", "N")
+    int | None,
+    _option("--horizon", "How many documents or sequences there are in all (default: as many as were read).", "N"),
 ]
 CheckpointOption = Annotated[
     int | None,
-    _option("--checkpoint", f"Write OUTPUT after so many documents or sequences. [{CHECKPOINT:,}]", "N"),
+    _option("--checkpoint", f"Write OUTPUT every so many documents or sequences (default: {CHECKPOINT:,}).", "N"),
 ]
 OnErrorOption = Annotated[
     str | None,
-    _option("--on-error", "fail at a malformed line or a label that is no class, or skip and count it. [fail]", "WHAT"),
+    _option(
+        "--on-error",
+        "fail (the default) at a malformed line or a label that is no class, or skip and count it.",
+        "WHAT",
+    ),
 ]
 ResumeOption = Annotated[
     bool, _option("--resume", "Take up a run that was cut off, from its OUTPUT, if there is one; same options.")
