@@ -101,7 +101,8 @@ def _dump_encoder(encoder: TextEncoder | TableEncoder | None, arrays: Arrays, lo
 
 def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
     if isinstance(bag, HashedWords):
-        return {"weighting": bag.weighting, "size": bag.size}
+        arrays[f"{key}.frequency"] = bag.frequency
+        return {"weighting": bag.weighting, "size": bag.size, "n": bag.n, "frequency": f"{key}.frequency"}
     if bag.idf is not None:
         arrays[key] = bag.idf
     return {"words": list(bag.words), "weighting": bag.weighting, "idf": key if bag.idf is not None else None}
@@ -127,7 +128,12 @@ def _restore_encoder(document: Document | None, arrays: Arrays) -> TextEncoder |
 
 def _restore_bag(document: Document, arrays: Mapping[str, npt.NDArray[Any]]) -> Bag:
     if document["weighting"] == HashedWords.weighting:
-        return HashedWords(document["size"])
+        n, frequency = document["n"], np.array(arrays[document["frequency"]], dtype=np.int64)
+        if not isinstance(n, int) or n < 0 or frequency.shape != ((document["size"],) if n else (0,)):
+            raise ModelFileError("The counts of hashed words are damaged.")
+        if np.any((frequency < 0) | (frequency > n)):
+            raise ModelFileError("The counts of hashed words are damaged.")
+        return HashedWords(document["size"], n, frequency)
     words = tuple(str(word) for word in document["words"])
     idf = None if document["idf"] is None else np.asarray(arrays[document["idf"]], dtype=np.float64)
     sound = document["weighting"] in WEIGHTINGS and (idf is not None) == (document["weighting"] == "tfidf")

@@ -29,7 +29,7 @@ def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
     declared = declared_classes(classes, classifier.classes, constraints, _labels(y))
     found, _ = encode_labels(y, inputs.n, declared, constraints)
     classifier.classes_, classifier._constraints = found, constraints.with_classes(found.tolist())
-    classifier._encoder, classifier._base = encoder, classifier.base
+    classifier._encoder, classifier._base = None if encoder is None else encoder.anew(), classifier.base
     classifier._strength, classifier._unit = options.strength, inputs.unit
     classifier._model_names = encoder.names if encoder is not None else classifier._names()
     if isinstance(encoder, TableEncoder):
@@ -50,7 +50,11 @@ def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weigh
     """These rows, as the stream that has begun takes them."""
     names = classifier.classes_.tolist()
     refuse_other_classes(classes, names)
-    matrix = classifier._matrix(X)
+    encoder = classifier._encoder_for(X)
+    if encoder is None:
+        matrix = classifier._matrix(X)
+    else:
+        classifier._encoder, matrix = encoder.learn(X)
     inputs = classifier._inputs(X, matrix)
     _, labels = encode_labels(y, inputs.n, names, classifier._constraints)
     weight = classifier._weights(sample_weight, matrix)
