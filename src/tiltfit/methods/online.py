@@ -25,7 +25,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.methods.problem import Problem
-from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed
+from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed, Rule
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.ledger import Ledger, bend
@@ -42,7 +42,7 @@ class Online:
     """How to learn online.
 
     ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
-    ``fit``. ``batch_size``: instances a step (default: 64, and 1 as printed); the end of a call ends a step.
+    ``fit``. ``batch_size``: instances a step (default: 16, and 1 as printed); the end of a call ends a step.
     ``horizon``: how many instances stand for all of a stream; as many as were seen, if absent. ``reach``: how far the
     first adaptive step may move a score.
     """
@@ -56,11 +56,16 @@ class Online:
 
     @property
     def size(self) -> int:
-        return self.batch_size or (64 if self.steps == "adaptive" else 1)
+        return self.batch_size or (1 if self.is_printed else 16)
 
     @property
-    def rule(self) -> Adaptive | Printed:
-        return Adaptive(self.reach) if self.steps == "adaptive" else Printed(self.eta0)
+    def is_printed(self) -> bool:
+        return self.steps == "printed"
+
+    @property
+    def rule(self) -> Rule:
+        """The steps of the weights."""
+        return Printed(self.eta0) if self.is_printed else Adaptive(self.reach)
 
 
 @dataclass(eq=False)
@@ -88,6 +93,13 @@ class Learner:
         (−1: they speak of single instances)."""
         for start in range(0, len(order), self.online.size):
             _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
+
+    def tick(self, count: int) -> None:
+        """Instances have come, one after the other."""
+        rule, clock, horizon = self.online.rule, self.clock, self.online.horizon
+        for t in range(self.seen + 1, self.seen + count + 1):
+            clock += rule.tick(t, self.alpha / (horizon or t))
+        self.seen, self.clock = self.seen + count, clock
 
     @property
     def n(self) -> float:
@@ -125,7 +137,7 @@ class Learner:
         """θ of all rows."""
         rows = np.arange(len(self.ledger))
         total = self.ledger.total(rows, self.growth)
-        return self.ledger.prices(rows, total, printed=isinstance(self.online.rule, Printed))
+        return self.ledger.prices(rows, total, printed=self.online.is_printed)
 
     @property
     def _mean_size(self) -> float:
@@ -142,9 +154,7 @@ class _Step:
         learner, problem = self._learner, self._problem
         rule = learner.online.rule
         labelled = problem.is_labelled[instances]
-        for _ in range(len(instances)):
-            learner.seen += 1
-            learner.clock += rule.tick(learner.seen, learner.alpha / learner.n)
+        learner.tick(len(instances))
         learner.unlabelled += int(np.sum(~labelled))
         active = instances[labelled | problem.is_touched[instances]]
         if not len(active):
@@ -173,12 +183,17 @@ class _Step:
 
     def _only_prices(self, instances: IntArray) -> None:
         """As printed, prices move at every unlabelled instance, whether a constraint fires there or not."""
-        learner, rule = self._learner, self._learner.online.rule
+        learner = self._learner
         count = int(np.sum(~self._problem.is_labelled[instances]))
-        if isinstance(rule, Printed) and count:
-            nothing = np.empty(0, dtype=np.intp)
-            share = count / (learner.growth * learner.unlabelled)
-            learner.ledger.step_as_printed(nothing, learner.growth, np.empty(0), share, rule.step(learner.seen))
+        if learner.online.is_printed and count:
+            self._printed_prices(np.empty(0, dtype=np.intp), np.empty(0), count)
+
+    def _printed_prices(self, rows: IntArray, sums: FloatArray, count: int) -> None:
+        learner = self._learner
+        share = count / (learner.growth * learner.unlabelled)
+        learner.ledger.step_as_printed(
+            rows, learner.growth, sums, share, Printed(learner.online.eta0).step(learner.seen)
+        )
 
     def _measure(self, few: Problem) -> None:
         features = few.model.features
@@ -190,15 +205,14 @@ class _Step:
         """q of the touched instances at the present prices; and the step of the prices."""
         learner, tilt = self._learner, self._few.tilt
         assert tilt is not None
-        ledger, rule = learner.ledger, learner.online.rule
+        ledger = learner.ledger
         local = self._grounded.local[self._shared]
         rows = self._rows[self._shared[~local]]
         assert self._grounded.by_instance is not None
         support, visits = self._met(self._shared[~local])
         ledger.meet(rows, support, visits)
         total = ledger.total(rows, learner.growth)
-        printed = isinstance(rule, Printed)
-        prices = ledger.prices(rows, total, printed=printed)
+        prices = ledger.prices(rows, total, printed=learner.online.is_printed)
         features = tilt.features
         if local.any():
             features, _ = tilt.features.split(np.flatnonzero(~local))
@@ -207,9 +221,8 @@ class _Step:
         q, divergence = self._tilted(tilt, features.tilted(base, prices), local)
         sums = features.weighted(q, tilt.structure, tilt.weight)
         learner.loss += learner.gamma * (divergence + float(prices @ sums))
-        if isinstance(rule, Printed):
-            share = self._n_unlabelled / (learner.growth * learner.unlabelled)
-            ledger.step_as_printed(rows, learner.growth, sums, share, rule.step(learner.seen))
+        if learner.online.is_printed:
+            self._printed_prices(rows, sums, self._n_unlabelled)
         else:
             component = self._grounded.component[self._shared[~local]]
             crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
