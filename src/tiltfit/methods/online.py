@@ -67,7 +67,8 @@ class Online:
 class Learner:
     """What the next step needs. ``nodes``: weights of attributes × labels (the last row may be intercepts), ``edges``:
     those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far; ``clock``: of the ridge;
-    ``size``: Σ |attributes| of the positions so far, which were ``positions``. It changes in place."""
+    ``size``: Σ |attributes| of the positions so far, which were ``positions``. ``unlabelled_in_all``: of all instances
+    that count, where that is known (else 0). It changes in place."""
 
     online: Online
     alpha: float
@@ -79,6 +80,7 @@ class Learner:
     seen: int = 0
     unlabelled: int = 0
     positions: int = 0
+    unlabelled_in_all: int = 0
     size: float = 0.0
     clock: float = 0.0
     loss: float = field(default=0.0, compare=False)
@@ -98,6 +100,11 @@ class Learner:
     def growth(self) -> float:
         """How many instances count for each that was seen."""
         return self.n / max(1, self.seen)
+
+    @property
+    def n_unlabelled(self) -> float:
+        """n − m of the paper: how many unlabelled instances count."""
+        return float(self.unlabelled_in_all or self.growth * self.unlabelled)
 
     def weights(self) -> tuple[FloatArray, FloatArray | None]:
         """λ as tables, ridge included; the learner is left as it is."""
@@ -141,7 +148,7 @@ class _Step:
     def take(self, instances: IntArray) -> None:
         learner, problem = self._learner, self._problem
         rule = learner.online.rule
-        labelled = problem.is_labelled[instances]
+        labelled, before = problem.is_labelled[instances], learner.clock
         for _ in range(len(instances)):
             learner.seen += 1
             learner.clock += rule.tick(learner.seen, learner.alpha / learner.n)
@@ -154,20 +161,21 @@ class _Step:
         self._few, self._active = few, active
         self._measure(few)
         size = learner._mean_size
-        values = rule.rows(learner.nodes, which, learner.clock, size)
+        clock = learner.clock if rule.ridge_first else before
+        values = rule.rows(learner.nodes, which, clock, size)
         weights = [values.ravel()]
         if learner.edges is not None:
             all_edges = np.arange(len(learner.edges.value))
-            weights.append(rule.rows(learner.edges, all_edges, learner.clock, size).ravel())
+            weights.append(rule.rows(learner.edges, all_edges, clock, size).ravel())
         self._shared, self._n_unlabelled = shared, int(np.sum(~labelled))
         loss, node, edge = few.residual(np.concatenate(weights), self._projected)
         learner.loss += loss
         gradient = -few.model.features.expect(node, edge)
         split = values.size
-        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, size)
+        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, learner.clock, size)
         if learner.edges is not None:
             on_edges = gradient[split:].reshape(learner.edges.value.shape)
-            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, size)
+            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, learner.clock, size)
         if few.tilt is None:
             self._only_prices(instances)
 
@@ -177,7 +185,7 @@ class _Step:
         count = int(np.sum(~self._problem.is_labelled[instances]))
         if isinstance(rule, Printed) and count:
             nothing = np.empty(0, dtype=np.intp)
-            share = count / (learner.growth * learner.unlabelled)
+            share = count / learner.n_unlabelled
             learner.ledger.step_as_printed(nothing, learner.growth, np.empty(0), share, rule.step(learner.seen))
 
     def _measure(self, few: Problem) -> None:
@@ -208,7 +216,7 @@ class _Step:
         sums = features.weighted(q, tilt.structure, tilt.weight)
         learner.loss += learner.gamma * (divergence + float(prices @ sums))
         if isinstance(rule, Printed):
-            share = self._n_unlabelled / (learner.growth * learner.unlabelled)
+            share = self._n_unlabelled / learner.n_unlabelled
             ledger.step_as_printed(rows, learner.growth, sums, share, rule.step(learner.seen))
         else:
             component = self._grounded.component[self._shared[~local]]
