@@ -99,7 +99,9 @@ class Prepared:
             self.problem.model.n_weights // width, width, None, options, TiltClassifier(random_state=0)
         )
         rows = stream.enter(self.grounded, self.classes.tolist())
-        stream.learner.ledger.declared[rows] = self.grounded.support
+        if stream.learner.online.is_printed:
+            stream.learner.unlabelled_in_all = len(self.problem.weight)
+            stream.learner.ledger.declared[rows] = self.grounded.support
         return stream.learner, rows
 
 

@@ -26,7 +26,8 @@ PARAMETERS = ("penalize_intercept",)
 def dump(classifier: TiltClassifier, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     common = state.dump(classifier, PARAMETERS, arrays, lost, "documents")
-    stream = stream_state.dump(vars(classifier).get("_stream"), arrays)
+    number = state.numbers_in_file(common["constraints"])
+    stream = stream_state.dump(vars(classifier).get("_stream"), arrays, number)
     if stream is None:
         arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
     names = classifier.feature_names

@@ -7,8 +7,9 @@
 for the instances i of a step, which all see the prices and weights of its start. A step costs as much as its instances
 have attributes, times labels (of chains, times labels again); an instance that no constraint touches costs nothing.
 
-n, the number of instances that count, is what was seen so far, or declared (``horizon``): the objective is Eq. 6 on so
-many of them, of which supports are estimated from what was seen. Rows that speak of one instance each are projected
+The objective is Eq. 6 on the n instances that count: those seen so far, but no more than ``horizon``, of which supports
+are estimated from what was seen. So in a second pass, which meets them again, none counts twice, and an endless stream
+does not make the ridge and constraints of ``scale="unit"`` fade. Rows that speak of one instance each are projected
 exactly as it comes.
 """
 
@@ -43,8 +44,8 @@ class Online:
 
     ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
     ``fit``. ``batch_size``: instances a step (default: 16, and 1 as printed); the end of a call ends a step.
-    ``horizon``: how many instances stand for all of a stream; as many as were seen, if absent. ``reach``: how far the
-    first adaptive step may move a score.
+    ``horizon``: how many instances of a stream count at most (all, if absent). ``reach``: how far the first adaptive
+    step may move a score.
     """
 
     steps: str = "adaptive"
@@ -62,6 +63,12 @@ class Online:
     def is_printed(self) -> bool:
         return self.steps == "printed"
 
+    def counting(self, seen: int) -> float:
+        """n: how many instances count, once so many were seen. The paper knows it beforehand."""
+        if self.horizon is None:
+            return float(seen)
+        return float(self.horizon if self.is_printed else min(self.horizon, seen))
+
     @property
     def rule(self) -> Rule:
         """The steps of the weights."""
@@ -72,7 +79,8 @@ class Online:
 class Learner:
     """What the next step needs. ``nodes``: weights of attributes × labels (the last row may be intercepts), ``edges``:
     those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far; ``clock``: of the ridge;
-    ``size``: Σ |attributes| of the positions so far, which were ``positions``. It changes in place."""
+    ``size``: Σ |attributes| of the positions so far, which were ``positions``. ``unlabelled_in_all``: of all instances
+    that count, where that is known (else 0). It changes in place."""
 
     online: Online
     alpha: float
@@ -84,6 +92,7 @@ class Learner:
     seen: int = 0
     unlabelled: int = 0
     positions: int = 0
+    unlabelled_in_all: int = 0
     size: float = 0.0
     clock: float = 0.0
     loss: float = field(default=0.0, compare=False)
@@ -96,20 +105,25 @@ class Learner:
 
     def tick(self, count: int) -> None:
         """Instances have come, one after the other."""
-        rule, clock, horizon = self.online.rule, self.clock, self.online.horizon
+        rule, clock = self.online.rule, self.clock
         for t in range(self.seen + 1, self.seen + count + 1):
-            clock += rule.tick(t, self.alpha / (horizon or t))
+            clock += rule.tick(t, self.alpha / self.online.counting(t))
         self.seen, self.clock = self.seen + count, clock
 
     @property
     def n(self) -> float:
         """How many instances count."""
-        return float(self.online.horizon or self.seen)
+        return self.online.counting(self.seen)
 
     @property
     def growth(self) -> float:
         """How many instances count for each that was seen."""
         return self.n / max(1, self.seen)
+
+    @property
+    def n_unlabelled(self) -> float:
+        """n − m of the paper: how many unlabelled instances count."""
+        return float(self.unlabelled_in_all or self.growth * self.unlabelled)
 
     def weights(self) -> tuple[FloatArray, FloatArray | None]:
         """λ as tables, ridge included; the learner is left as it is."""
@@ -153,7 +167,7 @@ class _Step:
     def take(self, instances: IntArray) -> None:
         learner, problem = self._learner, self._problem
         rule = learner.online.rule
-        labelled = problem.is_labelled[instances]
+        labelled, before = problem.is_labelled[instances], learner.clock
         learner.tick(len(instances))
         learner.unlabelled += int(np.sum(~labelled))
         active = instances[labelled | problem.is_touched[instances]]
@@ -164,20 +178,21 @@ class _Step:
         self._few, self._active = few, active
         self._measure(few)
         size = learner._mean_size
-        values = rule.rows(learner.nodes, which, learner.clock, size)
+        clock = learner.clock if rule.ridge_first else before
+        values = rule.rows(learner.nodes, which, clock, size)
         weights = [values.ravel()]
         if learner.edges is not None:
             all_edges = np.arange(len(learner.edges.value))
-            weights.append(rule.rows(learner.edges, all_edges, learner.clock, size).ravel())
+            weights.append(rule.rows(learner.edges, all_edges, clock, size).ravel())
         self._shared, self._n_unlabelled = shared, int(np.sum(~labelled))
         loss, node, edge = few.residual(np.concatenate(weights), self._projected)
         learner.loss += loss
         gradient = -few.model.features.expect(node, edge)
         split = values.size
-        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, size)
+        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, learner.clock, size)
         if learner.edges is not None:
             on_edges = gradient[split:].reshape(learner.edges.value.shape)
-            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, size)
+            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, learner.clock, size)
         if few.tilt is None:
             self._only_prices(instances)
 
@@ -190,7 +205,7 @@ class _Step:
 
     def _printed_prices(self, rows: IntArray, sums: FloatArray, count: int) -> None:
         learner = self._learner
-        share = count / (learner.growth * learner.unlabelled)
+        share = count / learner.n_unlabelled
         learner.ledger.step_as_printed(
             rows, learner.growth, sums, share, Printed(learner.online.eta0).step(learner.seen)
         )
