@@ -67,3 +67,16 @@ def test_it_is_the_same_in_another_process() -> None:
 def test_bad_sizes_are_refused(size: int) -> None:
     with pytest.raises(DataError, match="size=.* must be a whole number from 1 to"):
         HashedWords(size)
+
+
+@given(st.lists(st.text(alphabet="abc ", max_size=12), max_size=12), st.integers(0, 12))
+def test_in_a_stream_each_document_is_weighted_by_those_up_to_itself(texts: list[str], cut: int) -> None:
+    bag, rows = HashedWords(64).learn(texts)
+    for i in range(len(texts)):
+        alone, _ = HashedWords(64).fit(texts[: i + 1])
+        np.testing.assert_allclose(rows[[i]].toarray(), alone.transform([texts[i]]).toarray(), rtol=1e-12)
+    first, head = HashedWords(64).learn(texts[:cut])
+    second, tail = first.learn(texts[cut:])
+    assert second.n == bag.n == len(texts)
+    assert np.array_equal(second.frequency, bag.frequency)
+    assert np.array_equal(np.concatenate([head.toarray(), tail.toarray()]), rows.toarray()), "to the last bit"

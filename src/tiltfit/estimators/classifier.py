@@ -73,12 +73,12 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``auto`` is ``joint``.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (64): rows a step; ``horizon``: how many rows stand for all of a stream (default: as many as were seen);
+        (16): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
-        ``hashing``). ``hashing`` learns no vocabulary: words are hashed into 2**18 columns, log counts scaled to length
-        ten. A matrix is taken as it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
+        ``hashing``). ``hashing`` is the same without a vocabulary: words are hashed into 2**18 columns. A matrix is
+        taken as it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
     feature_names : list of str, optional
         Names of the columns of a matrix, so that constraints can speak of them.
     alpha : float

@@ -26,7 +26,8 @@ PARAMETERS = ("penalize_intercept",)
 def dump(classifier: TiltClassifier, arrays: Arrays, lost: list[str]) -> Document:
     """All there is to write; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     common = state.dump(classifier, PARAMETERS, arrays, lost, "documents")
-    stream = stream_state.dump(vars(classifier).get("_stream"), arrays)
+    number = state.numbers_in_file(common["constraints"])
+    stream = stream_state.dump(vars(classifier).get("_stream"), arrays, number)
     if stream is None:
         arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
     names = classifier.feature_names
@@ -101,7 +102,8 @@ def _dump_encoder(encoder: TextEncoder | TableEncoder | None, arrays: Arrays, lo
 
 def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
     if isinstance(bag, HashedWords):
-        return {"weighting": bag.weighting, "size": bag.size}
+        arrays[f"{key}.frequency"] = bag.frequency
+        return {"weighting": bag.weighting, "size": bag.size, "n": bag.n, "frequency": f"{key}.frequency"}
     if bag.idf is not None:
         arrays[key] = bag.idf
     return {"words": list(bag.words), "weighting": bag.weighting, "idf": key if bag.idf is not None else None}
@@ -127,7 +129,12 @@ def _restore_encoder(document: Document | None, arrays: Arrays) -> TextEncoder |
 
 def _restore_bag(document: Document, arrays: Mapping[str, npt.NDArray[Any]]) -> Bag:
     if document["weighting"] == HashedWords.weighting:
-        return HashedWords(document["size"])
+        n, frequency = document["n"], np.array(arrays[document["frequency"]], dtype=np.int64)
+        if not isinstance(n, int) or n < 0 or frequency.shape != ((document["size"],) if n else (0,)):
+            raise ModelFileError("The counts of hashed words are damaged.")
+        if np.any((frequency < 0) | (frequency > n)):
+            raise ModelFileError("The counts of hashed words are damaged.")
+        return HashedWords(document["size"], n, frequency)
     words = tuple(str(word) for word in document["words"])
     idf = None if document["idf"] is None else np.asarray(arrays[document["idf"]], dtype=np.float64)
     sound = document["weighting"] in WEIGHTINGS and (idf is not None) == (document["weighting"] == "tfidf")

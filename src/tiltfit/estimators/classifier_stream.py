@@ -9,7 +9,7 @@ import numpy as np
 from tiltfit.estimators.base import log_base, refuse_impossible_labels
 from tiltfit.estimators.encoders import TableEncoder
 from tiltfit.estimators.options import Options, threads
-from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes
+from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes, refuse_start
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
 from tiltfit.execution.workers import Workers
 from tiltfit.features.hashing import buckets
@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
     """Fix parameters, classes and features by the first rows of a stream."""
     options, constraints = Options.of(classifier), ConstraintSet.of(classifier.constraints)
+    refuse_start(classifier.init)
     vectorizer = "hashing" if isinstance(classifier.vectorizer, str) and classifier.vectorizer == "auto" else None
     encoder, matrix, inputs = classifier._learn_encoder(X, vectorizer or classifier.vectorizer)
-    declared = declared_classes(classes, classifier.classes, constraints, _labels(y))
+    declared = declared_classes(classes, classifier.classes, constraints, lambda: _labels(y))
     found, _ = encode_labels(y, inputs.n, declared, constraints)
     classifier.classes_, classifier._constraints = found, constraints.with_classes(found.tolist())
-    classifier._encoder, classifier._base = encoder, classifier.base
+    classifier._encoder, classifier._base = None if encoder is None else encoder.anew(), classifier.base
     classifier._strength, classifier._unit = options.strength, inputs.unit
     classifier._model_names = encoder.names if encoder is not None else classifier._names()
     if isinstance(encoder, TableEncoder):
@@ -38,10 +39,10 @@ def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
         classifier.n_features_in_ = matrix.shape[1]
         if not buckets(encoder.names):
             classifier.feature_names_in_ = np.array(encoder.names, dtype=object)
+    given = classifier._given_start(found, classifier._model_names, matrix.shape[1])
     classifier._stream = Stream.begin(
         matrix.shape[1] + 1, len(found), None, options, classifier, free=not classifier.penalize_intercept
     )
-    given = classifier._given_start(found, classifier._model_names, matrix.shape[1])
     if given is not None:
         classifier._stream.learner.start_from(given)
 
@@ -50,7 +51,11 @@ def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weigh
     """These rows, as the stream that has begun takes them."""
     names = classifier.classes_.tolist()
     refuse_other_classes(classes, names)
-    matrix = classifier._matrix(X)
+    encoder = classifier._encoder_for(X)
+    if encoder is None:
+        matrix = classifier._matrix(X)
+    else:
+        classifier._encoder, matrix = encoder.learn(X)
     inputs = classifier._inputs(X, matrix)
     _, labels = encode_labels(y, inputs.n, names, classifier._constraints)
     weight = classifier._weights(sample_weight, matrix)

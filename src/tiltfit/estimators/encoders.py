@@ -7,7 +7,7 @@ conditions). Three kinds: raw texts, a table with text in it, numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -113,6 +113,18 @@ class TextEncoder:
             )
         return _csr(self.foreign.transform(texts))
 
+    def learn(self, X: object) -> tuple[TextEncoder, sparse.csr_array]:
+        """The next texts of a stream, and the encoder after them: hashed words are weighted by what came before."""
+        texts = as_texts(X)
+        if texts is None or not isinstance(self.bag, HashedWords):
+            return self, self.matrix(X)
+        bag, matrix = self.bag.learn(texts)
+        return TextEncoder(bag=bag), matrix
+
+    def anew(self) -> TextEncoder:
+        """As before its first text."""
+        return TextEncoder(bag=HashedWords(self.bag.size)) if isinstance(self.bag, HashedWords) else self
+
     def inputs(self, X: object) -> Inputs:
         texts = as_texts(X)
         if texts is None:
@@ -163,8 +175,23 @@ class TableEncoder:
             raise DataError(f"X lacks the columns {missing} that the model was fitted on.")
         return TableInputs(table)
 
+    def learn(self, X: object) -> tuple[TableEncoder, sparse.csr_array]:
+        """The next rows of a stream, and the encoder after them: hashed words are weighted by what came before."""
+        inputs = self.inputs(X)
+        found = {name: _learn_bag(bag, inputs.texts(name)) for name, bag in self.bags.items()}
+        after = replace(self, bags={name: bag for name, (bag, _) in found.items()})
+        return after, self._joined(inputs, [matrix for _, matrix in found.values()])
+
+    def anew(self) -> TableEncoder:
+        """As before its first row."""
+        fresh = {k: HashedWords(bag.size) if isinstance(bag, HashedWords) else bag for k, bag in self.bags.items()}
+        return replace(self, bags=fresh)
+
     def _encode(self, inputs: TableInputs) -> sparse.csr_array:
-        blocks = [sparse.csr_array(bag.transform(inputs.texts(name))) for name, bag in self.bags.items()]
+        return self._joined(inputs, [bag.transform(inputs.texts(name)) for name, bag in self.bags.items()])
+
+    def _joined(self, inputs: TableInputs, matrices: list[sparse.csr_array]) -> sparse.csr_array:
+        blocks = [sparse.csr_array(matrix) for matrix in matrices]
         if self.numeric:
             numbers = np.column_stack([self._numbers(inputs, name) for name in self.numeric])
             blocks.insert(0, sparse.csr_array(numbers))
@@ -192,11 +219,14 @@ def _fit_bag(texts: Sequence[str], vectorizer: str) -> tuple[Bag, sparse.csr_arr
     """How words become columns, and the texts themselves so."""
     if vectorizer != HashedWords.weighting:
         return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
-    bag = HashedWords()
-    matrix = bag.transform(texts)
+    bag, matrix = HashedWords().fit(texts)
     if not matrix.nnz:
         raise DataError(NO_WORDS)
     return bag, matrix
+
+
+def _learn_bag(bag: Bag, texts: Sequence[str]) -> tuple[Bag, sparse.csr_array]:
+    return bag.learn(texts) if isinstance(bag, HashedWords) else (bag, bag.transform(texts))
 
 
 def _prefixed(prefix: str, names: Buckets | tuple[str, ...]) -> Buckets | tuple[str, ...]:

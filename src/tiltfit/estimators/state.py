@@ -53,23 +53,30 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
     if estimator.online is not None:
         values["online"] = asdict(online_options(estimator.online))
     constraints = list(estimator._constraints)
+    written = [_dump_constraint(c, lost, unit) for c in constraints]
+    number = numbers_in_file(written)
     return {
         "parameters": values,
         "classes": estimator.classes_.tolist(),
-        "constraints": [_dump_constraint(c, lost, unit) for c in constraints],
+        "constraints": written,
         "lost_constraints": lost,
         "report": estimator.constraint_report_.to_dicts(),
         # The price of a single instance says nothing of others, and there may be very many.
         "prices": [
-            [*key, price]
+            [number[key[0]], *key[1:], price]
             for key, price in estimator._prices.items()
-            if constraints[key[0]].per not in ("instance", "sequence")
+            if key[0] in number and constraints[key[0]].per not in ("instance", "sequence")
         ],
         # Where q was sampled the objective is not known, and JSON has no NaN.
         "objective": None if np.isnan(estimator.objective_) else estimator.objective_,
         "converged": estimator.converged_,
         "message": estimator._message,
     }
+
+
+def numbers_in_file(written: Sequence[Document | None]) -> dict[int, int]:
+    """The number of every constraint among those that are in the file: what cannot be written does not count."""
+    return {k: n for n, k in enumerate(k for k, constraint in enumerate(written) if constraint is not None)}
 
 
 def construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:

@@ -6,6 +6,7 @@ have not made up for yet, and numbers as JSON has them, which is exactly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -20,28 +21,30 @@ from tiltfit.methods.online import Learner
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.projections.ledger import COLUMNS, Ledger
 
-_COUNTS = ("seed", "seen", "unlabelled", "positions")
+_COUNTS = ("seed", "seen", "unlabelled", "positions", "unlabelled_in_all")
 _NUMBERS = ("alpha", "gamma", "size", "clock")
+_KNOWN = ("dual", "second", "visits", "support", "recent_support")  # of other columns only samples may tell
 
 
-def dump(stream: Stream | None, arrays: Arrays) -> Document | None:
-    """The document; adds to ``arrays``."""
+def dump(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]) -> Document | None:
+    """The document; adds to ``arrays``. ``number``: of constraints in the file; those that it cannot hold have none."""
     if stream is None:
         return None
     learner, ledger = stream.learner, stream.learner.ledger
     _dump_table("nodes", learner.nodes, arrays)
     if learner.edges is not None:
         _dump_table("edges", learner.edges, arrays)
-    arrays["ledger"], arrays["declared"] = ledger.table, ledger.declared
+    kept = [k for k, key in enumerate(ledger.keys) if key[0] in number]
+    arrays["ledger"], arrays["declared"] = ledger.table[:, kept], ledger.declared[kept]
     return {
         "online": asdict(learner.online),
         **{name: int(getattr(learner, name)) for name in _COUNTS},
         **{name: float(getattr(learner, name)) for name in _NUMBERS},
         "free": learner.nodes.free,
         "n_features": len(learner.nodes.value) - 1,
-        "keys": [list(key) for key in ledger.keys],
+        "keys": [[number[ledger.keys[k][0]], *ledger.keys[k][1:]] for k in kept],
         "columns": list(COLUMNS),
-        "apart": [[number, support] for number, support in sorted(stream.apart.items())],
+        "apart": [[number[k], support] for k, support in sorted(stream.apart.items()) if k in number],
         "place": stream.place,
     }
 
@@ -66,11 +69,18 @@ def restore(document: Document | None, arrays: Arrays, estimator: Any, n_rows: i
         alpha=float(document["alpha"]),
         gamma=float(document["gamma"]),
     )
+    if any(float(document[name]) < 0 for name in (*_COUNTS, *_NUMBERS)) or learner.gamma == 0:
+        raise ModelFileError("The stream counts something below zero.")
     for name in _COUNTS:
         setattr(learner, name, int(document[name]))
     for name in _NUMBERS:
         setattr(learner, name, float(document[name]))
+    for table in (nodes, edges):
+        if table is not None and np.any(table.settled > learner.clock):
+            raise ModelFileError("Weights of the stream have had their ridge before it was due.")
     apart = {int(k): float(v) for k, v in document["apart"]}
+    if any(not 0 <= k < len(estimator._constraints) for k in apart):
+        raise ModelFileError("The stream has supports of constraints that are not in the file.")
     stream = Stream(learner, strength, apart, dict(document["place"]))
     _restore_ledger(stream, document, arrays, estimator._constraints, estimator.classes_.tolist())
     estimator._stream = stream
@@ -108,4 +118,12 @@ def _restore_ledger(
     table, declared = (np.array(arrays[name], dtype=np.float64) for name in ("ledger", "declared"))
     if table.shape != ledger.table.shape or declared.shape != ledger.declared.shape:
         raise ModelFileError("The prices of the stream do not fit its constraints.")
+    known = table[[k for k, name in enumerate(COLUMNS) if name in _KNOWN]]
+    ledger_share = ledger.column("share")
+    if not np.all(np.isfinite(known)) or not np.all(np.isfinite(declared)) or np.any(declared < 0):
+        raise ModelFileError("The prices of the stream are not finite.")
     ledger.table, ledger.declared = table, declared
+    if any(np.any(ledger.column(name) < 0) for name in ("visits", "support", "recent_support")):
+        raise ModelFileError("The prices of the stream have supports below zero.")
+    if not np.array_equal(ledger.column("share"), ledger_share, equal_nan=True):
+        raise ModelFileError("The prices of the stream are of other shares than its constraints.")

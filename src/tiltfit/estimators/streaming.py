@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -168,23 +168,41 @@ def keep_stream(estimator: Any, stream: Stream | None) -> None:
         estimator._stream = stream
 
 
-def declared_classes(classes: Any, parameter: Any, constraints: ConstraintSet, labels: list[Any]) -> list[Any]:
+def declared_classes(
+    classes: Any, parameter: Any, constraints: ConstraintSet, labels: Callable[[], list[Any]]
+) -> list[Any]:
     """All classes of a stream: as the first call or the constructor names them, else the constraint file, else those
     that constraints and first labels name."""
+    _refuse_no_list(classes)
     for given in (classes, parameter, constraints.classes):
         if given is not None:
             return list(given)
     named = [name for constraint in constraints for name in constraint.names]
-    known = [as_label(label, "A label in y") for label in labels if not is_missing(label)]
+    known = [as_label(label, "A label in y") for label in labels() if not is_missing(label)]
     return list({exact(name): name for name in [*named, *known]}.values())
 
 
 def refuse_other_classes(classes: Any, known: list[Any]) -> None:
     """Later calls may repeat the classes, but not change them."""
+    _refuse_no_list(classes)
     if classes is not None and sorted(map(str, classes)) != sorted(map(str, known)):
         raise DataError(
             f"classes={list(classes)!r} differs from the first call of partial_fit, which had {known!r}: a stream "
             "cannot change its classes."
+        )
+
+
+def _refuse_no_list(classes: Any) -> None:
+    if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
+        raise DataError(f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].")
+
+
+def refuse_start(init: Any) -> None:
+    """Starts that are computed look at all data, which are not there before the end of a stream."""
+    if isinstance(init, str) and init != "zeros":
+        raise UnsupportedError(
+            f"init={init!r} is a start of fit; partial_fit begins with weights of zero, or with those of a fitted "
+            "estimator given as init=."
         )
 
 
@@ -206,8 +224,9 @@ def fit_online(
     stream = Stream.begin(nodes.n_weights // n_labels, n_labels, edges, options, estimator, free=free)
     stream.strength = replace(options.strength, rates=grounded.rates)
     learner, rows = stream.learner, stream.enter(grounded, classes)
-    learner.online = replace(learner.online, horizon=n)
-    learner.ledger.declared[rows[rows >= 0]] = grounded.support[: len(rows)][rows >= 0]
+    learner.online, learner.unlabelled_in_all = replace(learner.online, horizon=n), n - len(problem.labelled)
+    if learner.online.is_printed:  # knows all sums beforehand
+        learner.ledger.declared[rows[rows >= 0]] = grounded.support[: len(rows)][rows >= 0]
     rng, journal, passes = (
         generator(estimator.random_state),
         Journal(estimator.callback, development),

@@ -68,8 +68,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         ``auto`` is ``joint``.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (64): sequences a step; ``horizon``: how many sequences stand for all of a stream (default: as many as were
-        seen); ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
+        (16): sequences a step; ``horizon``: how many sequences of a stream count at most (default: all that
+        were seen); ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     inference : {"auto", "exact", "sampled"}
         How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
         which alternate then. ``auto`` is exact where that takes little longer. Without such constraints: always exact.

@@ -30,7 +30,8 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
     common = state.dump(tagger, PARAMETERS, arrays, lost, "tokens")
     encoder = tagger._encoder
     arrays |= pack_strings("attributes", written_names(encoder.attributes.names))
-    stream = stream_state.dump(vars(tagger).get("_stream"), arrays)
+    number = state.numbers_in_file(common["constraints"])
+    stream = stream_state.dump(vars(tagger).get("_stream"), arrays, number)
     if stream is None:
         arrays |= pack_table("coef", tagger.coef_.T)
         arrays["transitions"] = tagger.transitions_
@@ -41,7 +42,7 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
         "transitions": _dump_transitions(tagger.transitions, encoder.edges),
         "stream": stream,
         "seed": tagger._inference[1],
-        "rates": [[number, rate] for number, rate in sorted(tagger._strength.rates.items())],
+        "rates": [[number[k], rate] for k, rate in sorted(tagger._strength.rates.items()) if k in number],
         "encoder": {
             "templates": None if templates is None else templates.to_document(),
             "hashing": encoder.attributes.hashing if isinstance(encoder.attributes, AttributeEncoder) else None,

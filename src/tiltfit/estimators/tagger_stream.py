@@ -12,7 +12,7 @@ from tiltfit.errors import UnsupportedError
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid, sequence_weights
 from tiltfit.estimators.starts import generator
-from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes
+from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes, refuse_start
 from tiltfit.execution.workers import Workers
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.problem import Problem
@@ -27,9 +27,12 @@ def begin(tagger: TiltTagger, X: Any, y: Any, classes: Any) -> None:
     """Fix parameters, classes and attributes by the first sequences of a stream."""
     options, constraints = Options.of(tagger, models=("crf",)), ConstraintSet.of(tagger.constraints, "tokens")
     refuse_observed(tagger)
+    refuse_start(tagger.init)
     sequences = as_sequences(X, allow_empty=False)
-    labels = [label for row in (y if y is not None else ()) if row is not None for label in row]
-    declared = declared_classes(classes, tagger.classes, constraints, labels)
+    named = [name for constraint in constraints for name in constraint.names]
+    declared = declared_classes(
+        classes, tagger.classes, constraints, lambda: list(encode_tags(y, sequences, named=named, least=1)[0].tolist())
+    )
     found, _ = encode_tags(y, sequences, declared)
     names = found.tolist()
     tagger.classes_, tagger._constraints = found, constraints.with_classes(names, "tokens")
@@ -44,9 +47,9 @@ def begin(tagger: TiltTagger, X: Any, y: Any, classes: Any) -> None:
     tagger.transition_names_ = np.array(tagger._encoder.edge_names, dtype=object)
     tagger.__dict__.pop("attribute_names_", None)
     n_edges = len(tagger._encoder.edge_names)
+    given = tagger._given_tables(found, tagger._encoder)
     tagger._stream = Stream.begin(len(tagger._encoder.names), len(names), n_edges, options, tagger)
     tagger._stream.strength = tagger._strength
-    given = tagger._given_tables(found, tagger._encoder)
     if given is not None:
         tagger._stream.learner.start_from(np.concatenate([table.ravel() for table in given]))
 

@@ -28,6 +28,9 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 
+_FEW = 1 << 14  # numbers
+
+
 @dataclass(frozen=True, eq=False)
 class Parts:
     """``fires``: CSR, places × parts; ``table``: parts × labels (or pairs of them); ``row``: the row of each part."""
@@ -48,6 +51,11 @@ class Parts:
 
     def expect(self, values: FloatArray, n_rows: int, weight: FloatArray | None = None) -> FloatArray:
         """``weight``: of places; 1 if absent. O(firings·labels)."""
+        if self.fires.nnz * values.shape[1] <= _FEW:  # too little to prepare for
+            place = np.repeat(np.arange(self.fires.shape[0]), np.diff(self.fires.indptr))
+            part, data = self.fires.indices, self.fires.data if weight is None else self.fires.data * weight[place]
+            terms = data * np.einsum("fy,fy->f", values[place], self.table[part])
+            return np.asarray(np.bincount(self.row[part], weights=terms, minlength=n_rows), dtype=np.float64)
         seen = values[self._places]
         if weight is not None:
             seen = seen * weight[self._places, None]

@@ -53,14 +53,14 @@ class BagOfWords:
     def _weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
         if self.weighting != "tfidf":
             return counts
-        return scale_counts(counts, self.idf)
+        return scale_counts(counts, None if self.idf is None else self.idf[counts.indices])
 
 
 def scale_counts(counts: sparse.csr_array, idf: npt.NDArray[np.float64] | None = None) -> sparse.csr_array:
-    """(1 + log count), times ``idf`` if given, each document scaled to length ten; in place."""
+    """(1 + log count), times ``idf`` (one an entry) if given, each document scaled to length ten; in place."""
     counts.data = 1 + np.log(counts.data)
     if idf is not None:
-        counts.data *= idf[counts.indices]
+        counts.data *= idf
     lengths = np.sqrt(np.add.reduceat(np.append(counts.data**2, 0.0), counts.indptr[:-1]))
     lengths[np.diff(counts.indptr) == 0] = 1.0  # an empty document stays empty
     counts.data *= LENGTH / np.repeat(lengths, np.diff(counts.indptr))

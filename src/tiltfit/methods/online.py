@@ -7,8 +7,9 @@
 for the instances i of a step, which all see the prices and weights of its start. A step costs as much as its instances
 have attributes, times labels (of chains, times labels again); an instance that no constraint touches costs nothing.
 
-n, the number of instances that count, is what was seen so far, or declared (``horizon``): the objective is Eq. 6 on so
-many of them, of which supports are estimated from what was seen. Rows that speak of one instance each are projected
+The objective is Eq. 6 on the n instances that count: those seen so far, but no more than ``horizon``, of which supports
+are estimated from what was seen. So in a second pass, which meets them again, none counts twice, and an endless stream
+does not make the ridge and constraints of ``scale="unit"`` fade. Rows that speak of one instance each are projected
 exactly as it comes.
 """
 
@@ -25,7 +26,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.methods.problem import Problem
-from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed
+from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed, Rule
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.ledger import Ledger, bend
@@ -42,9 +43,9 @@ class Online:
     """How to learn online.
 
     ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
-    ``fit``. ``batch_size``: instances a step (default: 64, and 1 as printed); the end of a call ends a step.
-    ``horizon``: how many instances stand for all of a stream; as many as were seen, if absent. ``reach``: how far the
-    first adaptive step may move a score.
+    ``fit``. ``batch_size``: instances a step (default: 16, and 1 as printed); the end of a call ends a step.
+    ``horizon``: how many instances of a stream count at most (all, if absent). ``reach``: how far the first adaptive
+    step may move a score.
     """
 
     steps: str = "adaptive"
@@ -56,18 +57,30 @@ class Online:
 
     @property
     def size(self) -> int:
-        return self.batch_size or (64 if self.steps == "adaptive" else 1)
+        return self.batch_size or (1 if self.is_printed else 16)
 
     @property
-    def rule(self) -> Adaptive | Printed:
-        return Adaptive(self.reach) if self.steps == "adaptive" else Printed(self.eta0)
+    def is_printed(self) -> bool:
+        return self.steps == "printed"
+
+    def counting(self, seen: int) -> float:
+        """n: how many instances count, once so many were seen. The paper knows it beforehand."""
+        if self.horizon is None:
+            return float(seen)
+        return float(self.horizon if self.is_printed else min(self.horizon, seen))
+
+    @property
+    def rule(self) -> Rule:
+        """The steps of the weights."""
+        return Printed(self.eta0) if self.is_printed else Adaptive(self.reach)
 
 
 @dataclass(eq=False)
 class Learner:
     """What the next step needs. ``nodes``: weights of attributes × labels (the last row may be intercepts), ``edges``:
     those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far; ``clock``: of the ridge;
-    ``size``: Σ |attributes| of the positions so far, which were ``positions``. It changes in place."""
+    ``size``: Σ |attributes| of the positions so far, which were ``positions``. ``unlabelled_in_all``: of all instances
+    that count, where that is known (else 0). It changes in place."""
 
     online: Online
     alpha: float
@@ -79,6 +92,7 @@ class Learner:
     seen: int = 0
     unlabelled: int = 0
     positions: int = 0
+    unlabelled_in_all: int = 0
     size: float = 0.0
     clock: float = 0.0
     loss: float = field(default=0.0, compare=False)
@@ -89,15 +103,27 @@ class Learner:
         for start in range(0, len(order), self.online.size):
             _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
 
+    def tick(self, count: int) -> None:
+        """Instances have come, one after the other."""
+        rule, clock = self.online.rule, self.clock
+        for t in range(self.seen + 1, self.seen + count + 1):
+            clock += rule.tick(t, self.alpha / self.online.counting(t))
+        self.seen, self.clock = self.seen + count, clock
+
     @property
     def n(self) -> float:
         """How many instances count."""
-        return float(self.online.horizon or self.seen)
+        return self.online.counting(self.seen)
 
     @property
     def growth(self) -> float:
         """How many instances count for each that was seen."""
         return self.n / max(1, self.seen)
+
+    @property
+    def n_unlabelled(self) -> float:
+        """n − m of the paper: how many unlabelled instances count."""
+        return float(self.unlabelled_in_all or self.growth * self.unlabelled)
 
     def weights(self) -> tuple[FloatArray, FloatArray | None]:
         """λ as tables, ridge included; the learner is left as it is."""
@@ -125,7 +151,7 @@ class Learner:
         """θ of all rows."""
         rows = np.arange(len(self.ledger))
         total = self.ledger.total(rows, self.growth)
-        return self.ledger.prices(rows, total, printed=isinstance(self.online.rule, Printed))
+        return self.ledger.prices(rows, total, printed=self.online.is_printed)
 
     @property
     def _mean_size(self) -> float:
@@ -141,10 +167,8 @@ class _Step:
     def take(self, instances: IntArray) -> None:
         learner, problem = self._learner, self._problem
         rule = learner.online.rule
-        labelled = problem.is_labelled[instances]
-        for _ in range(len(instances)):
-            learner.seen += 1
-            learner.clock += rule.tick(learner.seen, learner.alpha / learner.n)
+        labelled, before = problem.is_labelled[instances], learner.clock
+        learner.tick(len(instances))
         learner.unlabelled += int(np.sum(~labelled))
         active = instances[labelled | problem.is_touched[instances]]
         if not len(active):
@@ -154,31 +178,37 @@ class _Step:
         self._few, self._active = few, active
         self._measure(few)
         size = learner._mean_size
-        values = rule.rows(learner.nodes, which, learner.clock, size)
+        clock = learner.clock if rule.ridge_first else before
+        values = rule.rows(learner.nodes, which, clock, size)
         weights = [values.ravel()]
         if learner.edges is not None:
             all_edges = np.arange(len(learner.edges.value))
-            weights.append(rule.rows(learner.edges, all_edges, learner.clock, size).ravel())
+            weights.append(rule.rows(learner.edges, all_edges, clock, size).ravel())
         self._shared, self._n_unlabelled = shared, int(np.sum(~labelled))
         loss, node, edge = few.residual(np.concatenate(weights), self._projected)
         learner.loss += loss
         gradient = -few.model.features.expect(node, edge)
         split = values.size
-        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, size)
+        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, learner.clock, size)
         if learner.edges is not None:
             on_edges = gradient[split:].reshape(learner.edges.value.shape)
-            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, size)
+            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, learner.clock, size)
         if few.tilt is None:
             self._only_prices(instances)
 
     def _only_prices(self, instances: IntArray) -> None:
         """As printed, prices move at every unlabelled instance, whether a constraint fires there or not."""
-        learner, rule = self._learner, self._learner.online.rule
+        learner = self._learner
         count = int(np.sum(~self._problem.is_labelled[instances]))
-        if isinstance(rule, Printed) and count:
-            nothing = np.empty(0, dtype=np.intp)
-            share = count / (learner.growth * learner.unlabelled)
-            learner.ledger.step_as_printed(nothing, learner.growth, np.empty(0), share, rule.step(learner.seen))
+        if learner.online.is_printed and count:
+            self._printed_prices(np.empty(0, dtype=np.intp), np.empty(0), count)
+
+    def _printed_prices(self, rows: IntArray, sums: FloatArray, count: int) -> None:
+        learner = self._learner
+        share = count / learner.n_unlabelled
+        learner.ledger.step_as_printed(
+            rows, learner.growth, sums, share, Printed(learner.online.eta0).step(learner.seen)
+        )
 
     def _measure(self, few: Problem) -> None:
         features = few.model.features
@@ -190,15 +220,14 @@ class _Step:
         """q of the touched instances at the present prices; and the step of the prices."""
         learner, tilt = self._learner, self._few.tilt
         assert tilt is not None
-        ledger, rule = learner.ledger, learner.online.rule
+        ledger = learner.ledger
         local = self._grounded.local[self._shared]
         rows = self._rows[self._shared[~local]]
         assert self._grounded.by_instance is not None
         support, visits = self._met(self._shared[~local])
         ledger.meet(rows, support, visits)
         total = ledger.total(rows, learner.growth)
-        printed = isinstance(rule, Printed)
-        prices = ledger.prices(rows, total, printed=printed)
+        prices = ledger.prices(rows, total, printed=learner.online.is_printed)
         features = tilt.features
         if local.any():
             features, _ = tilt.features.split(np.flatnonzero(~local))
@@ -207,9 +236,8 @@ class _Step:
         q, divergence = self._tilted(tilt, features.tilted(base, prices), local)
         sums = features.weighted(q, tilt.structure, tilt.weight)
         learner.loss += learner.gamma * (divergence + float(prices @ sums))
-        if isinstance(rule, Printed):
-            share = self._n_unlabelled / (learner.growth * learner.unlabelled)
-            ledger.step_as_printed(rows, learner.growth, sums, share, rule.step(learner.seen))
+        if learner.online.is_printed:
+            self._printed_prices(rows, sums, self._n_unlabelled)
         else:
             component = self._grounded.component[self._shared[~local]]
             crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)

@@ -7,7 +7,9 @@ Two rules for a step along a gradient g, n the number of instances:
 
 ``Adaptive``   S ← S + g²,   λ ← λ + ρ·g/√S                        each weight its own step (Duchi et al. 2011)
                λ ← λ/(1 + ρ·τ/√S),  τ = Σ_missed α/n                the ridge, implicitly: it cannot overshoot
-``Printed``    λ ← λ + η_t·g,   λ ← λ·Π_missed(1 − η_t·α/n)         η_t = 1/(t + 1/η₀): the paper's (§2.3)
+``Printed``    λ ← λ·Π_missed(1 − η_t·α/n),   λ ← λ + η_t·g         η_t = 1/(t + 1/η₀): the paper's (§2.3)
+
+The gradient of ``Printed`` is that before the ridge of its own step, as in the paper.
 """
 
 from __future__ import annotations
@@ -47,9 +49,13 @@ class Rule(Protocol):
 
     @property
     def squares(self) -> bool: ...
+    @property
+    def ridge_first(self) -> bool: ...
     def tick(self, t: float, ridge: float) -> float: ...
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray: ...
-    def climb(self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, size: float) -> None: ...
+    def climb(
+        self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
+    ) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -63,6 +69,11 @@ class Adaptive:
     def squares(self) -> bool:
         return True
 
+    @property
+    def ridge_first(self) -> bool:
+        """Whether a gradient is taken after the ridge of its own step."""
+        return True
+
     def tick(self, t: float, ridge: float) -> float:
         """How far an instance moves the clock; ``ridge``: α/n."""
         return ridge
@@ -74,7 +85,10 @@ class Adaptive:
         rate = self.reach / size
         return settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
 
-    def climb(self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, size: float) -> None:
+    def climb(
+        self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
+    ) -> None:
+        """A step of these rows, which have their ridge."""
         from tiltfit.inference.kernels.lazy import climb_adaptive
 
         climb_adaptive(table.value, table.square, which, gradient, self.reach / size)
@@ -88,6 +102,11 @@ class Printed:
 
     @property
     def squares(self) -> bool:
+        return False
+
+    @property
+    def ridge_first(self) -> bool:
+        """Whether a gradient is taken after the ridge of its own step."""
         return False
 
     def step(self, t: float) -> float:
@@ -104,5 +123,9 @@ class Printed:
 
         return settle_plain(table.value, table.settled, which, clock, table.free)
 
-    def climb(self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, size: float) -> None:
+    def climb(
+        self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
+    ) -> None:
+        """A step of these rows, with the ridge up to ``clock``."""
+        self.rows(table, which, clock, size)
         table.value[which] += self.step(t) * gradient

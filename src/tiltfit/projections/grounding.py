@@ -124,6 +124,8 @@ def ground(
     if isinstance(structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)
+    if online or part:
+        _refuse_known(constraints, scene)
     strength = with_rates(strength, constraints, scene)
     ban = Ban(scene)
     blocks: list[Rows] = []
@@ -166,6 +168,16 @@ def refuse_for_documents(constraint: Constraint) -> None:
             f"The constraint {constraint.title!r} is a share of another event (of=), which a classifier cannot train. "
             "State the share of all documents, or narrow given=."
         )
+
+
+def _refuse_known(constraints: ConstraintSet, scene: Scene) -> None:
+    """Before it is looked at where they fire: a stream should not end in the middle."""
+    for constraint in constraints:
+        if constraint.on == "all":
+            raise UnsupportedError(
+                f"The constraint {scene.title(constraint)!r} also counts known labels (on='all'), which online "
+                "learning does not. Leave on= out, or use another solver."
+            )
 
 
 def _acts(found: list[Feature], scene: Scene) -> bool:
@@ -266,12 +278,6 @@ def _assemble(
 
 
 def _supports(shared: list[Rows], scene: Scene) -> sparse.csr_array:
-    for block in shared:
-        if block.constraint.on == "all":
-            raise UnsupportedError(
-                f"The constraint {scene.title(block.constraint)!r} also counts known labels (on='all'), which online "
-                "learning does not. Leave on= out, or use another solver."
-            )
     empty = sparse.csr_array((len(scene.structure), 0))
     return sparse.csr_array(sparse.hstack([empty, *(block.supports(scene) for block in shared)], format="csr"))
 

@@ -121,15 +121,17 @@ class Tilt:
         ``model_kinds``: the model's kinds of edge that are left."""
         positions = self.structure.positions(instances)
         structure: Independent | Chains
-        kinds = parent = None
+        kinds = firing = parent = None
         if isinstance(self.structure, Chains):
             structure, kinds = self.structure.narrow(instances)
+            # Without edges there is still a kind of them, but nothing fires on it.
+            firing = kinds if len(positions) > len(instances) else None
             assert self.parent is not None
             assert model_kinds is not None
             parent = np.minimum(np.searchsorted(model_kinds, self.parent[kinds]), len(model_kinds) - 1)
         else:
             structure = self.structure.take(instances)
-        features, rows = self.features.take(positions, kinds, instances)
+        features, rows = self.features.take(positions, firing, instances)
         local = None if self.instances is None else self.instances.take(instances, structure)
         few = Tilt(
             structure=structure,

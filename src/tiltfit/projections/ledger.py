@@ -100,7 +100,10 @@ class Ledger:
         sums: FloatArray,
         bend: FloatArray,
     ) -> None:
-        """The first formula; ``sums``: Σ w E_q[f′], ``bend``: ¼·Σ of H."""
+        """The first formula; ``sums``: Σ w E_q[f′], ``bend``: ¼·Σ of H. Rows without support stay as they are."""
+        fires = support > 0
+        rows, total = rows[fires], total[fires]
+        support, visits, sums, bend = (a[fires] for a in (support, visits, sums, bend))
         part, origin, duals = self._parts(rows, total if self.per_firing else None)
         c, n = total[origin], support[origin]
         low, high = part.dual_bounds()
