@@ -30,11 +30,11 @@ PassesOption = Annotated[int | None, _option("--passes", "Read DATA so many time
 StepsOption = Annotated[str | None, _option("--steps", "adaptive (the default), or printed as in the paper.", "WHICH")]
 EtaOption = Annotated[float | None, _option("--eta0", "Size of the first printed step (default: 0.1).", "X")]
 BatchOption = Annotated[
-    int | None, _option("--batch-size", "Documents or sequences a step (default: 64; printed: 1).", "N")
+    int | None, _option("--batch-size", "Documents or sequences a step (default: 16; printed: 1).", "N")
 ]
 HorizonOption = Annotated[
     int | None,
-    _option("--horizon", "How many documents or sequences there are in all (default: as many as were read).", "N"),
+    _option("--horizon", "How many documents or sequences count at most (default: all that were read).", "N"),
 ]
 CheckpointOption = Annotated[
     int | None,
