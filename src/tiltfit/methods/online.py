@@ -170,6 +170,7 @@ class _Step:
         labelled, before = problem.is_labelled[instances], learner.clock
         learner.tick(len(instances))
         learner.unlabelled += int(np.sum(~labelled))
+        self._meet(instances)
         active = instances[labelled | problem.is_touched[instances]]
         if not len(active):
             self._only_prices(instances)
@@ -223,9 +224,8 @@ class _Step:
         ledger = learner.ledger
         local = self._grounded.local[self._shared]
         rows = self._rows[self._shared[~local]]
-        assert self._grounded.by_instance is not None
-        support, visits = self._met(self._shared[~local])
-        ledger.meet(rows, support, visits)
+        visits = self._visits(self._shared[~local])
+        support = ledger.fire(rows, visits)
         total = ledger.total(rows, learner.growth)
         prices = ledger.prices(rows, total, printed=learner.online.is_printed)
         features = tilt.features
@@ -250,14 +250,24 @@ class _Step:
         ledger.remember(rows, met | self._others(self._shared[~local], p, q))
         return q
 
-    def _met(self, shared: IntArray) -> tuple[FloatArray, FloatArray]:
-        """What the instances add to the supports of these shared rows, and how many of them have each."""
+    def _meet(self, instances: IntArray) -> None:
+        """What the instances add to the supports of rows, whether these fire there or not."""
+        by_instance = self._grounded.by_instance
+        if by_instance is None:
+            return
+        where, _ = entries(by_instance, instances)
+        met, place = np.unique(by_instance.indices[where], return_inverse=True)
+        support = np.zeros(len(met))
+        np.add.at(support, place.ravel(), by_instance.data[where])
+        rows = self._rows[met]
+        self._learner.ledger.meet(rows[rows >= 0], support[rows >= 0])
+
+    def _visits(self, shared: IntArray) -> FloatArray:
+        """How many of the active instances have these shared rows."""
         by_instance = self._grounded.by_instance
         assert by_instance is not None
         where, _ = entries(by_instance, self._active)
-        row, n = by_instance.indices[where], by_instance.shape[1]
-        support = np.bincount(row, weights=by_instance.data[where], minlength=n)[shared]
-        return np.asarray(support, dtype=np.float64), np.bincount(row, minlength=n)[shared].astype(np.float64)
+        return np.bincount(by_instance.indices[where], minlength=by_instance.shape[1])[shared].astype(np.float64)
 
     def _tilted(self, tilt: Tilt, potentials: Potentials, local: npt.NDArray[np.bool_]) -> tuple[Marginals, float]:
         """q where the shared prices are in the potentials already, and Σ w·D(q‖·) to these (NaN if it is sampled)."""

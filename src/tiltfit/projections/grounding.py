@@ -29,7 +29,7 @@ from tiltfit.language.relations import DistributedAs
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.expected import Feature, features
+from tiltfit.projections.expected import Feature, features, is_local
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.instances import InstanceRows
 from tiltfit.projections.kinds import refine
@@ -132,7 +132,9 @@ def ground(
     resting: list[int] = []
     for number, constraint in enumerate(constraints):
         found = features(constraint, scene)
-        if not _acts(found, scene):
+        # In a part of the data, instances where a count finds nothing are still instances of its mean.
+        idle = not _acts(found, scene)
+        if idle and not (part and _is_mean(constraint, scene)):
             resting.append(number)
             if not part:
                 warn_resting(constraint, scene)
@@ -140,17 +142,19 @@ def ground(
         if not part:
             warn_idle_words(constraint, scene)
         _refuse_certain(constraint, found, scene)
-        if not ban.take(number, constraint, found):
-            blocks.append(make_rows(number, constraint, found, scene, strength))
+        if idle or not ban.take(number, constraint, found):
+            blocks.append(make_rows(number, constraint, found, scene, strength, idle_groups=part))
     # Shared rows first, then those of single instances: the order in which a projection lists them.
     blocks.sort(key=lambda block: block.is_apart)
     touched = _touched(blocks, ban, scene)
-    if not len(touched):
-        return Grounded(
-            constraints, None, touched, resting=tuple(resting), noun=scene.noun, unit=inputs.unit, rates=strength.rates
-        )
-    priced = partial(PricedChains.of, how=inference, seed=seed)
-    grounded = _assemble(constraints, blocks, ban, touched, scene, workers, priced, part=part)
+    grounded: dict[str, Any] = {
+        "constraints": constraints, "tilt": None, "touched": touched, "noun": scene.noun, "unit": inputs.unit
+    }  # fmt: skip
+    if blocks or len(touched):
+        grounded |= _listed(blocks)
+    if len(touched):
+        priced = partial(PricedChains.of, how=inference, seed=seed)
+        grounded |= _assemble(blocks, ban, touched, scene, workers, priced, part=part)
     if online or part:
         grounded["by_instance"] = _supports([block for block in blocks if not block.is_apart], scene)
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
@@ -178,6 +182,23 @@ def _refuse_known(constraints: ConstraintSet, scene: Scene) -> None:
                 f"The constraint {scene.title(constraint)!r} also counts known labels (on='all'), which online "
                 "learning does not. Leave on= out, or use another solver."
             )
+
+
+def _is_mean(constraint: Constraint, scene: Scene) -> bool:
+    """Whether it speaks of a mean over instances, and there are such instances."""
+    counts = constraint.event.counts and constraint.of is None and not is_local(constraint)
+    return counts and bool(np.any(scene.weight[scene.unlabelled] > 0))
+
+
+def _listed(blocks: list[Rows]) -> dict[str, Any]:
+    """What rows there are."""
+    return {
+        "owner": _join([np.full(len(b), b.number) for b in blocks], np.intp),
+        "component": _join([b.component for b in blocks], np.intp),
+        "group": tuple(g for b in blocks for g in b.group),
+        "support": _join([b.support for b in blocks], np.float64),
+        "local": _join([np.full(len(b), b.is_local) for b in blocks], np.bool_),
+    }
 
 
 def _acts(found: list[Feature], scene: Scene) -> bool:
@@ -210,7 +231,6 @@ def _touched(blocks: list[Rows], ban: Ban, scene: Scene) -> IntArray:
 
 
 def _assemble(
-    constraints: ConstraintSet,
     blocks: list[Rows],
     ban: Ban,
     touched: IntArray,
@@ -262,19 +282,7 @@ def _assemble(
             continue
         if tilt.rules is not None or block.constraint.on == "all" or isinstance(structure, Chains):
             room.check(block, offset[ends[k] : ends[k + 1]])
-    return {
-        "constraints": constraints,
-        "tilt": tilt,
-        "touched": touched,
-        "owner": _join([np.full(len(b), b.number) for b in blocks], np.intp),
-        "component": _join([b.component for b in blocks], np.intp),
-        "group": tuple(g for b in blocks for g in b.group),
-        "support": support,
-        "local": _join([np.full(len(b), b.is_local) for b in blocks], np.bool_),
-        "shares": _shares(blocks, structure, positions, parent, scene, n_rows),
-        "noun": scene.noun,
-        "unit": scene.inputs.unit,
-    }
+    return {"tilt": tilt, "shares": _shares(blocks, structure, positions, parent, scene, n_rows)}
 
 
 def _supports(shared: list[Rows], scene: Scene) -> sparse.csr_array:

@@ -4,10 +4,10 @@
                                                    H_r = ¼·Σ_places f′_r·(all that fires there) + n_r·c_r·U*″
     μ_r ← Π[μ_r + η·(k·∇U*(−μ_r)/n̄ − Σ_i w_i E_q[f′_r(x_i, y)]/c_r)],   μ = c∘θ          (the paper's step 3, §2.3)
 
-The first is the default. n_r is the support of row r among the instances of the step and c_r that in all data: of the
-whole sum u, a firing gets its share where it happens (u/(n − m) as printed, at every instance, fires or not, has the
-same sum). H bounds the curvature of the dual there, so that G/H is a step of Newton's method; b_r of the v_r instances
-with the row so far are those of the step. Π keeps prices where U* is finite.
+The first is the default. n_r is the support of row r among the instances of the step (and those before, since it fired
+last) and c_r that in all data: of the whole sum u, a firing gets its share where it happens (u/(n − m) as printed, at
+every instance, fires or not, has the same sum). H bounds the curvature of the dual there, so that G/H is a step of
+Newton's method; b_r of the v_r instances with the row so far are those of the step. Π keeps prices where U* is finite.
 
 The second is as printed, for k unlabelled instances of n̄ in all; all rows move at every step, and hardly.
 """
@@ -36,9 +36,9 @@ SUMS = ("support", "of_p", "of_q", "other_p", "other_q")
 """Sums of which expectations are told, over all firings and over the last ones: supports, Σ w E[f′] under p and q, and
 for shares of another event that of the other."""
 
-COLUMNS = ("dual", "second", "visits", "share", *SUMS, *(f"recent_{name}" for name in SUMS))
-"""What is kept of every row: its dual variable, that of its other bound, the number of instances with it, which share
-of another event it is compared with (NaN: none), and ``SUMS``."""
+COLUMNS = ("dual", "second", "visits", "owed", "share", *SUMS, *(f"recent_{name}" for name in SUMS))
+"""What is kept of every row: its dual variable, that of its other bound, the number of instances with it, the support
+that it has not made a step for yet, which share of another event it is compared with (NaN: none), and ``SUMS``."""
 
 
 @dataclass(eq=False)
@@ -86,10 +86,18 @@ class Ledger:
         duals = self.column("dual")[rows] + self.column("second")[rows]
         return np.asarray(np.divide(duals, total, out=np.zeros(len(rows)), where=total > 0) if printed else duals)
 
-    def meet(self, rows: IntArray, support: FloatArray, visits: FloatArray) -> None:
-        """Instances have come in which these rows fire: support and number of instances."""
+    def meet(self, rows: IntArray, support: FloatArray) -> None:
+        """Instances have come that add to the supports of these rows. Not all rows need fire there: the mean number of
+        something is one over all instances."""
         self.column("support")[rows] += support
+        self.column("owed")[rows] += support
+
+    def fire(self, rows: IntArray, visits: FloatArray) -> FloatArray:
+        """These rows fire in so many instances; the support that has come since they fired last, these included."""
         self.column("visits")[rows] += visits
+        owed = self.column("owed")[rows]
+        self.column("owed")[rows] = 0.0
+        return owed
 
     def step(
         self,

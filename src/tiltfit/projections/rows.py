@@ -91,13 +91,25 @@ def is_apart(constraint: Constraint, scene: Scene) -> bool:
     return is_local(constraint) and constraint.of is None and not scene.whole
 
 
-def make_rows(number: int, constraint: Constraint, found: list[Feature], scene: Scene, strength: Strength) -> Rows:
-    """The rows of a constraint that fires somewhere."""
+def make_rows(
+    number: int,
+    constraint: Constraint,
+    found: list[Feature],
+    scene: Scene,
+    strength: Strength,
+    *,
+    idle_groups: bool = False,
+) -> Rows:
+    """The rows of a constraint that fires somewhere. ``idle_groups``: the mean number of something also has rows for
+    groups where it is not found, in which it may be found in other parts of the data."""
     group, names = _groups(constraint, _touched(found), scene)
     # A group in which everything is known (on="all") or weighs nothing has nothing to decide. Nor has a share in one
     # where it can never happen: it could only ask that what it is a share of does not happen either.
     open_places = [piece.within(scene.is_open(piece)) for feature in found for piece in feature.pieces]
     alive = _weights(open_places, group, len(names), scene) > 0
+    if idle_groups and constraint.event.counts and constraint.of is None and not is_local(constraint):
+        _, of_group, weight = _places(constraint, found[0], group, scene)
+        alive |= np.bincount(of_group, weights=weight, minlength=len(names)) > 0
     if found[0].event is not None:
         alive &= _weights(found[0].event, group, len(names), scene) > 0
     renumbered = np.where(alive, np.cumsum(alive) - 1, -1)
