@@ -130,7 +130,8 @@ def sequences():
         labels = [int(rng.integers(3))]
         while len(labels) < rng.integers(2, 6):
             labels.append(labels[-1] if rng.random() < 0.6 else int(rng.integers(3)))
-        tokens = [["red", "blue", "tall"][k] if rng.random() < 0.6 else str(rng.choice(["x", ",", "w"])) for k in labels]
+        words, others = ["red", "blue", "tall"], ["x", ",", "w"]
+        tokens = [words[k] if rng.random() < 0.6 else str(rng.choice(others)) for k in labels]
         X.append(tokens)
         y.append([CLASSES[k] for k in labels] if s % 6 == 0 else None)
     return {"tokens": X, "style": [["p", "q"][s % 2] for s in range(70)]}, y

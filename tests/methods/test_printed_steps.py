@@ -105,7 +105,7 @@ def test_a_stream_of_documents(horizon):
 def test_mini_batches_sum_gradients_and_see_the_start_of_their_step():
     """The documented effect of batch_size: one step of η for all rows of it."""
     X, y = documents()
-    rows, unlabelled, fires = transcribed(X, y)
+    rows = transcribed(X, y)[0]
     one, two = (classifier(online=printed(batch_size=size)).partial_fit(X[:4], y[:4]) for size in (1, 4))
     assert np.abs(one.coef_ - two.coef_).max() > 1e-3
     eta, total = 1 / (4 + 1 / ETA0), 0.0
