@@ -611,7 +611,7 @@ def test_sample_weights_that_cannot_be_used(weight, message):
     [
         ({"model": "hmm"}, UnsupportedError, "model='hmm'"),
         ({"method": "ge"}, UnsupportedError, "method='ge'"),
-        ({"solver": "online"}, UnsupportedError, "solver='online'"),
+        ({"solver": "onlin"}, UnsupportedError, "Did you mean .online"),
         ({"weights": "some"}, UnsupportedError, "weights='some'"),
         ({"weights": "observed"}, DataError, "no token has a label"),
         ({"gamma": 0.0}, DataError, "gamma=0.0"),

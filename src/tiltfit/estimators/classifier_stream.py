@@ -47,6 +47,17 @@ def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
         classifier._stream.learner.start_from(given)
 
 
+def go_on(classifier: TiltClassifier) -> None:
+    """A stream that starts from the weights and with the features of a batch fit."""
+    options = Options.of(classifier)
+    weights = np.vstack([classifier.coef_.T, classifier.intercept_])
+    classifier._stream = Stream.begin(
+        len(weights), len(classifier.classes_), None, options, classifier, free=not classifier.penalize_intercept
+    )
+    classifier._stream.strength = classifier._strength
+    classifier._stream.learner.start_from(weights.ravel())
+
+
 def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
     """These rows, as the stream that has begun takes them."""
     names = classifier.classes_.tolist()

@@ -266,12 +266,3 @@ def _round(number: int, learner: Learner) -> Round:
         gradient=float("nan"),
         evaluations=learner.seen,
     )
-
-
-def refuse_after_batch(estimator: Any) -> None:
-    """A batch fit leaves nothing to go on with."""
-    if "_stream" not in vars(estimator) and "coef_" in vars(estimator):
-        raise UnsupportedError(
-            f"This {type(estimator).__name__} was fitted by fit(solver={estimator.solver!r}), which partial_fit cannot "
-            "go on with. Begin with partial_fit or fit(solver='online'), or give a new estimator init=this one."
-        )

@@ -54,6 +54,16 @@ def begin(tagger: TiltTagger, X: Any, y: Any, classes: Any) -> None:
         tagger._stream.learner.start_from(np.concatenate([table.ravel() for table in given]))
 
 
+def go_on(tagger: TiltTagger) -> None:
+    """A stream that starts from the weights and with the attributes of a batch fit."""
+    options = Options.of(tagger, models=("crf",))
+    refuse_observed(tagger)
+    table, edges = tagger.coef_.T, tagger.transitions_
+    tagger._stream = Stream.begin(len(table), len(tagger.classes_), len(edges), options, tagger)
+    tagger._stream.strength = tagger._strength
+    tagger._stream.learner.start_from(np.concatenate([table.ravel(), edges.ravel()]))
+
+
 def chunk(tagger: TiltTagger, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
     """These sequences, as the stream that has begun takes them."""
     names = tagger.classes_.tolist()

@@ -87,14 +87,15 @@ class Chains:
         return replace(self, offsets=offsets, kind=self.kind[self.positions(sequences)])
 
     def narrow(self, sequences: IntArray) -> tuple[Self, IntArray]:
-        """``take`` with the kinds of edge that occur there alone (at least one), and which kinds these are."""
+        """``take`` with the kinds of edge that occur there alone (at least one), and which kinds these are: in the
+        order in which they occur, so that the result does not depend on how others were numbered."""
         few = self.take(sequences)
         inner = np.ones(len(few.kind), dtype=np.bool_)
         inner[few.first] = False
-        kinds, number = np.unique(few.kind[inner], return_inverse=True)
-        kind = np.zeros(len(few.kind), dtype=np.int32)
-        kind[inner] = number.ravel()
-        kinds = kinds if len(kinds) else np.zeros(1, dtype=np.int32)
+        kinds, at, number = np.unique(few.kind[inner], return_index=True, return_inverse=True)
+        kind, order = np.zeros(len(few.kind), dtype=np.int32), np.argsort(at)
+        kind[inner] = np.argsort(order)[number.ravel()]
+        kinds = kinds[order] if len(kinds) else np.zeros(1, dtype=np.int32)
         return replace(few, kind=kind, n_kinds=len(kinds)), kinds.astype(np.intp)
 
     def infer(

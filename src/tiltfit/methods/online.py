@@ -224,8 +224,6 @@ class _Step:
         ledger = learner.ledger
         local = self._grounded.local[self._shared]
         rows = self._rows[self._shared[~local]]
-        visits = self._visits(self._shared[~local])
-        support = ledger.fire(rows, visits)
         total = ledger.total(rows, learner.growth)
         prices = ledger.prices(rows, total, printed=learner.online.is_printed)
         features = tilt.features
@@ -236,19 +234,33 @@ class _Step:
         q, divergence = self._tilted(tilt, features.tilted(base, prices), local)
         sums = features.weighted(q, tilt.structure, tilt.weight)
         learner.loss += learner.gamma * (divergence + float(prices @ sums))
-        if learner.online.is_printed:
-            self._printed_prices(rows, sums, self._n_unlabelled)
-        else:
-            component = self._grounded.component[self._shared[~local]]
-            crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
-            ledger.step(rows, total, support, visits, sums, crowd)
+        awake = self._awake(self._shared[~local], rows)
+        shared, rows, total = self._shared[~local][awake], rows[awake], total[awake]
+        visits = self._visits(shared)
+        support = ledger.fire(rows, visits)
         plain = replace(features, whole=None)
         of_p = plain.weighted(p, tilt.structure, tilt.weight)
         if features.whole is not None:
             of_p[features.whole.row] = np.nan  # only samples could tell
-        met = {"support": support, "of_p": of_p, "of_q": sums}
-        ledger.remember(rows, met | self._others(self._shared[~local], p, q))
+        met = {"support": support, "of_p": of_p[awake], "of_q": sums[awake]}
+        if learner.online.is_printed:
+            self._printed_prices(rows, met["of_q"], self._n_unlabelled)
+        else:
+            component = self._grounded.component[self._shared[~local]]
+            crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
+            ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
+        ledger.remember(rows, met | self._others(shared, p, q))
         return q
+
+    def _awake(self, shared: IntArray, rows: IntArray) -> npt.NDArray[np.bool_]:
+        """Which of these rows count. A share of another event rests until it might happen itself for the first time: it
+        could only ask that the other does not happen either."""
+        wakes = self._grounded.wakes
+        if wakes is None:
+            return np.ones(len(rows), dtype=np.bool_)
+        is_share = ~np.isnan(self._learner.ledger.column("share")[rows])
+        woken = np.unique(wakes.indices[entries(wakes, self._active)[0]])
+        return ~is_share | (self._learner.ledger.column("visits")[rows] > 0) | np.isin(shared, woken)
 
     def _meet(self, instances: IntArray) -> None:
         """What the instances add to the supports of rows, whether these fire there or not."""

@@ -60,6 +60,7 @@ class Grounded:
     constraints that never fire; ``ruled_support`` those that act by forbidding labels, with their supports; ``rates``
     are those of the events that shares are of (``Strength``). ``local`` tells rows that speak of one instance each.
     ``by_instance``: what instances add to the supports of the shared rows (instances × rows), if it was asked for.
+    ``wakes``: in a part of the data, where rows that are shares of other events might happen (instances × rows).
     """
 
     constraints: ConstraintSet
@@ -76,6 +77,7 @@ class Grounded:
     unit: Unit = "rows"
     rates: Mapping[int, float] = field(default_factory=dict)
     by_instance: sparse.csr_array | None = None
+    wakes: sparse.csr_array | None = None
     local: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
     @property
@@ -133,7 +135,7 @@ def ground(
     for number, constraint in enumerate(constraints):
         found = features(constraint, scene)
         # In a part of the data, instances where a count finds nothing are still instances of its mean.
-        idle = not _acts(found, scene)
+        idle = not _acts(found, scene, anywhere=part and not is_local(constraint))
         if idle and not (part and _is_mean(constraint, scene)):
             resting.append(number)
             if not part:
@@ -156,7 +158,10 @@ def ground(
         priced = partial(PricedChains.of, how=inference, seed=seed)
         grounded |= _assemble(blocks, ban, touched, scene, workers, priced, part=part)
     if online or part:
-        grounded["by_instance"] = _supports([block for block in blocks if not block.is_apart], scene)
+        shared = [block for block in blocks if not block.is_apart]
+        grounded["by_instance"] = _side_by_side([block.supports(scene) for block in shared], scene)
+        if part and any(constraint.of is not None for constraint in constraints):
+            grounded["wakes"] = _side_by_side([block.wakes(scene) for block in shared], scene)
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
 
@@ -201,10 +206,11 @@ def _listed(blocks: list[Rows]) -> dict[str, Any]:
     }
 
 
-def _acts(found: list[Feature], scene: Scene) -> bool:
-    """Whether some unknown label that counts is looked at, and a share of another event fires somewhere itself."""
+def _acts(found: list[Feature], scene: Scene, *, anywhere: bool) -> bool:
+    """Whether some unknown label that counts is looked at, and a share of another event fires somewhere itself
+    (``anywhere``: perhaps in other data)."""
     counts = scene.position_weight > 0
-    fires = any(f.event is None or any(np.any(p.at & counts) for p in f.event) for f in found)
+    fires = anywhere or any(f.event is None or any(np.any(p.at & counts) for p in f.event) for f in found)
     return fires and any(np.any(p.at & scene.is_open(p) & counts) for f in found for p in f.pieces)
 
 
@@ -285,9 +291,9 @@ def _assemble(
     return {"tilt": tilt, "shares": _shares(blocks, structure, positions, parent, scene, n_rows)}
 
 
-def _supports(shared: list[Rows], scene: Scene) -> sparse.csr_array:
+def _side_by_side(found: list[sparse.csr_array], scene: Scene) -> sparse.csr_array:
     empty = sparse.csr_array((len(scene.structure), 0))
-    return sparse.csr_array(sparse.hstack([empty, *(block.supports(scene) for block in shared)], format="csr"))
+    return sparse.csr_array(sparse.hstack([empty, *found], format="csr"))
 
 
 def _shares(

@@ -128,7 +128,9 @@ class Tilt:
             firing = kinds if len(positions) > len(instances) else None
             assert self.parent is not None
             assert model_kinds is not None
-            parent = np.minimum(np.searchsorted(model_kinds, self.parent[kinds]), len(model_kinds) - 1)
+            place = np.zeros(1 + max(int(model_kinds.max()), int(self.parent.max())), dtype=np.intp)
+            place[model_kinds] = np.arange(len(model_kinds))
+            parent = place[self.parent[kinds]]
         else:
             structure = self.structure.take(instances)
         features, rows = self.features.take(positions, firing, instances)

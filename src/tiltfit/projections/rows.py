@@ -84,6 +84,18 @@ class Rows:
         weight = np.concatenate([w for _, _, w in found])
         return sparse.csr_array(sparse.coo_array((weight, (instance, row)), shape=(len(scene.structure), len(self))))
 
+    def wakes(self, scene: Scene) -> sparse.csr_array:
+        """Instances × rows: where a share of another event might happen itself (nothing for other constraints)."""
+        n = len(self) // len(self.features)
+        cells = [np.empty((0, 2), dtype=np.intp)]
+        for k, piece in ((k, p) for k, feature in enumerate(self.features) for p in feature.event or []):
+            instance = np.unique(scene.instance[piece.at & (scene.position_weight > 0)])
+            instance = instance[self.group_of[instance] >= 0]
+            cells.append(np.column_stack([instance, k * n + self.group_of[instance]]))
+        instance, row = np.concatenate(cells).T
+        shape = (len(scene.structure), len(self))
+        return sparse.csr_array(sparse.coo_array((np.ones(len(row)), (instance, row)), shape=shape))
+
 
 def is_apart(constraint: Constraint, scene: Scene) -> bool:
     """Whether prices are found instance by instance. A share of another event is left to the solver of shared rows, and
@@ -101,7 +113,7 @@ def make_rows(
     idle_groups: bool = False,
 ) -> Rows:
     """The rows of a constraint that fires somewhere. ``idle_groups``: the mean number of something also has rows for
-    groups where it is not found, in which it may be found in other parts of the data."""
+    groups where it is not found, in which it may be found in other parts of the data; and so have shares."""
     group, names = _groups(constraint, _touched(found), scene)
     # A group in which everything is known (on="all") or weighs nothing has nothing to decide. Nor has a share in one
     # where it can never happen: it could only ask that what it is a share of does not happen either.
@@ -110,7 +122,7 @@ def make_rows(
     if idle_groups and constraint.event.counts and constraint.of is None and not is_local(constraint):
         _, of_group, weight = _places(constraint, found[0], group, scene)
         alive |= np.bincount(of_group, weights=weight, minlength=len(names)) > 0
-    if found[0].event is not None:
+    if found[0].event is not None and (is_local(constraint) or not idle_groups):
         alive &= _weights(found[0].event, group, len(names), scene) > 0
     renumbered = np.where(alive, np.cumsum(alive) - 1, -1)
     group = np.where(group >= 0, renumbered[group], -1)
