@@ -39,6 +39,8 @@ COMMON = (
 )
 """Parameters that are plain values in both."""
 
+_CONDITION = "the when(...) condition of"
+
 _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is no plain value
 
 
@@ -53,6 +55,8 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
     if estimator.online is not None:
         values["online"] = asdict(online_options(estimator.online))
     constraints = list(estimator._constraints)
+    # What a file could not hold is not in one that is written after loading it, either.
+    lost += [text for text in vars(estimator).get("_lost_constraints", ()) if text.startswith(_CONDITION)]
     written = [_dump_constraint(c, lost, unit) for c in constraints]
     number = numbers_in_file(written)
     return {
@@ -117,7 +121,7 @@ def _dump_constraint(constraint: Constraint, lost: list[str], unit: Unit) -> Doc
     try:
         return dict(to_document(constraint))
     except TiltfitError:
-        lost.append(f"the when(...) condition of {titled(constraint, unit)!r}")
+        lost.append(f"{_CONDITION} {titled(constraint, unit)!r}")
         return None
 
 
