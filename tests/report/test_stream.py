@@ -144,8 +144,8 @@ def test_means_count_the_sequences_where_nothing_is_found():
 
 def test_hard_constraints_are_being_learned_and_soft_ones_missed():
     X = rows(30)
-    model = classifier([expect("a", given=ON).at_least(0.999, name="h"), expect("b").about(0.9, name="s")])
-    model.partial_fit(X)
+    said = [expect("a", given=ON).at_least(0.999, name="h"), expect("b").about(0.9, name="s")]
+    model = classifier(said, online={"batch_size": 64}).partial_fit(X)  # one step: prices were zero
     assert [e.status for e in model.constraint_report_] == ["learning", "missed"]
     assert "is being learned: off by" in str(model.constraint_report_)
     assert model.converged_ is False
@@ -153,7 +153,9 @@ def test_hard_constraints_are_being_learned_and_soft_ones_missed():
 
 
 def test_a_report_of_classes_adds_up_to_one():
-    model = classifier([expect(given=ON).distributed_as({"a": 0.7, "b": 0.3})]).partial_fit(rows(200)).partial_fit(rows(50))
+    model = (
+        classifier([expect(given=ON).distributed_as({"a": 0.7, "b": 0.3})]).partial_fit(rows(200)).partial_fit(rows(50))
+    )
     told = [e for e in model.constraint_report_ if e.component is not None]
     assert [e.component for e in told] == ["a", "b"]
     assert sum(e.model for e in told) == pytest.approx(1)
