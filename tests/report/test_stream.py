@@ -1,4 +1,4 @@
-"""The running report: supports, expectations of late, drift, shares of other events, and constraints without a price."""
+"""The running report: supports, expectations of late, drift, shares of other events, constraints without a price."""
 
 from __future__ import annotations
 
