@@ -62,27 +62,28 @@ class CommonOnline(Online):
         return Common(self.eta0)
 
 
-class SlowLedger(Ledger):
-    """The default, but prices have steps that fall as 1/v and not as 1/√v: the time scale of the printed ones."""
+class FastLedger(Ledger):
+    """The default, but prices have steps that fall as 1/√v and not as 1/v."""
 
     def step(self, rows: Any, total: Any, support: Any, visits: Any, sums: Any, bend: Any) -> None:
         before = self.table.copy()
         super().step(rows, total, support, visits, sums, bend)
-        slower = 1 / np.sqrt(np.maximum(1.0, self.column("visits")[rows]))
+        so_far = self.column("visits")[rows]
+        faster = np.minimum(np.sqrt(so_far), so_far / np.maximum(visits, 1.0))  # no further than a whole step
         for name in ("dual", "second"):
             old = before[COLUMNS.index(name)][rows]
-            self.column(name)[rows] = old + slower * (self.column(name)[rows] - old)
+            self.column(name)[rows] = old + faster * (self.column(name)[rows] - old)
 
 
 VARIANTS = {
     "default (16 a step)": "",
     "1 a step": "batch_size",
     "64 a step": "batch_size",
-    "one step for all weights, c = 0.003": "common",
     "one step for all weights, c = 0.01": "common",
-    "one step for all weights, c = 0.03": "common",
     "one step for all weights, c = 0.1": "common",
-    "prices on the time scale of 1/v": "slow",
+    "one step for all weights, c = 1": "common",
+    "one step for all weights, c = 10": "common",
+    "prices by 1/√v": "fast",
     "weights averaged over the last half of the pass": "averaged",
 }
 
@@ -94,9 +95,9 @@ def learner(data: Prepared, variant: str) -> tuple[Learner, npt.NDArray[np.intp]
     if kind == "common":
         step = float(variant.rsplit(maxsplit=1)[-1])
         found.online = CommonOnline(horizon=found.online.horizon, eta0=step)
-    if kind == "slow":
-        fast = found.ledger
-        found.ledger = SlowLedger(fast.per_firing, fast.keys, fast.penalty, fast.table, fast.declared)
+    if kind == "fast":
+        slow = found.ledger
+        found.ledger = FastLedger(slow.per_firing, slow.keys, slow.penalty, slow.table, slow.declared)
     return found, rows
 
 
@@ -212,8 +213,8 @@ after pass {PASSES}, and seconds of {PASSES} passes (on a machine that was not i
 - **Steps of several instances** learn as well as single ones, in a fraction of the time, until there are too few steps.
 - **A step of its own for every weight** (Duchi et al. 2011) is in the library; one step for all has to be tuned to the
   collection.
-- **Two time scales**: prices move with 1/√v, v the instances that a constraint has fired in so far, and weights by
-  their own gradients.
+- **Two time scales**: a price is a mean over the v instances that its constraint has fired in so far (steps of 1/v),
+  and weights move by their own gradients; faster prices (1/√v) are no better, and worse with hard constraints.
 - **Averaging** is left out.
 
 ## Citations
