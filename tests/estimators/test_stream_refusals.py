@@ -136,6 +136,16 @@ FIRST = {
         lambda m: m.partial_fit(["y"], ["a"]),
         "on='all'",
     ),
+    "on='all', tagger": (
+        TiltTagger([expect("a", given=word("x"), on="all").about(0.5)], classes=["a", "b"]),
+        lambda m: m.partial_fit([["x"]], [["a"]]),
+        "on='all'",
+    ),
+    "a weight too many": (
+        TiltTagger(classes=["a", "b"]),
+        lambda m: m.partial_fit([["x"]], [["a"]], sample_weight=[1, 1]),
+        "sample_weight",
+    ),
     "one class": (TiltTagger([]), lambda m: m.partial_fit([["x"]], [["a"]]), "only one class"),
     "no class": (TiltTagger([]), lambda m: m.partial_fit([["x"]]), "needs labels"),
     "classes that are a text": (
