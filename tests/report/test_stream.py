@@ -72,7 +72,7 @@ def test_expectations_are_those_of_the_rows_as_they_were_met():
         recent = np.exp(-on.sum() / 1000) * recent + [on.sum(), p[on].sum(), q[on].sum()]
         told = model.constraint_report_[0]
         # The ridge of a step comes before its p; here that is hardly seen.
-        assert (told.model, told.projected) == pytest.approx((recent[1] / recent[0], recent[2] / recent[0]), abs=0.02)
+        assert (told.model, told.projected) == pytest.approx((recent[1] / recent[0], recent[2] / recent[0]), abs=0.03)
         assert start or (told.model, told.projected) == pytest.approx((0.5, 0.5))
     assert told.projected > told.model > 0.55
 

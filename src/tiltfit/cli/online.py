@@ -34,7 +34,12 @@ def learn(terminal: Terminal, job: Job, plan: Plan, options: Mapping[str, Any], 
     """Train and save. ``options``: those that must be the same when the run is taken up again; ``columns``: what is
     read besides texts and tokens."""
     run = Run(job, plan, options, columns)
-    if not run.is_done and (run.place.taken or run.place.passes):
+    if run.is_done:
+        terminal.note(
+            f"{job.output} is finished: nothing was read. To learn from new data, use --from {job.output} and another "
+            "-o; to pass over these again, raise --passes."
+        )
+    elif run.place.taken or run.place.passes:
         terminal.status(f"Taking up the run of {job.output} after {run.so_far(run.place)}.")
     start = time.perf_counter()
     with Watch(terminal, plan, tagged=job.is_tagging) as watch:
@@ -169,7 +174,7 @@ class Run:
         return replace(self.place, malformed=chunks.rejected, malformed_problems=first(chunks.problems))
 
     def _check_knowledge(self) -> None:
-        if not self.model.constraint_report_.entries and not self.place.labelled:
+        if all(entry.status == "rests" for entry in self.model.constraint_report_) and not self.place.labelled:
             raise nothing_to_learn(self._job)
 
     def _write(self) -> None:

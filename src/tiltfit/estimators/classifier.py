@@ -475,8 +475,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _infer(self, X: Any, matrix: Matrix, *, fitting: bool = False) -> tuple[LogLinear, Potentials, Marginals]:
         workers = Workers(threads(self.n_jobs))
-        base = self.base if isinstance(self._base, LostBase) else self._base  # a lost base may have been set again
-        q0 = log_base(base, X, matrix.shape[0], self.classes_, fitting=fitting)
+        q0 = log_base(self._base_now, X, matrix.shape[0], self.classes_, fitting=fitting)
         model = _model(matrix, len(self.classes_), q0, workers)
         potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
         return model, potentials, model.structure.infer(potentials, workers)
@@ -492,6 +491,11 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         structure, classes = Independent(inputs.n), self.classes_.tolist()
         return ground(self._constraints, inputs, classes, structure, labels, weight, self._strength, workers, part=part)
+
+    @property
+    def _base_now(self) -> Any:
+        """That of the fit; one that a file could not hold may have been set again."""
+        return self.base if isinstance(self._base, LostBase) else self._base
 
     def _model(self, matrix: Matrix, q0: FloatArray | None, workers: Workers) -> LogLinear:
         return _model(matrix, len(self.classes_), q0, workers)

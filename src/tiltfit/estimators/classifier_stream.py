@@ -70,7 +70,7 @@ def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weigh
     inputs = classifier._inputs(X, matrix)
     _, labels = encode_labels(y, inputs.n, names, classifier._constraints)
     weight = classifier._weights(sample_weight, matrix)
-    q0 = log_base(classifier._base, X, inputs.n, classifier.classes_, fitting=False)
+    q0 = log_base(classifier._base_now, X, inputs.n, classifier.classes_, fitting=False)
     refuse_impossible_labels(q0, labels, classifier.classes_)
     workers = Workers(threads(classifier.n_jobs))
     grounded = classifier._ground(inputs, weight, labels, workers, part=True)

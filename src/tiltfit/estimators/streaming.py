@@ -54,17 +54,20 @@ def online_options(given: Any) -> Online:
         raise DataError(f"online={given!r:.80} must be a dict of options, such as {{'passes': 3}}.")
     if options.steps not in STEPS:
         raise DataError(f"online steps={options.steps!r} is unknown: use 'adaptive' or 'printed'.")
+    plain: dict[str, Any] = {}  # not NumPy's numbers, which a file does not hold
     for name in ("passes", "batch_size", "horizon"):
         value = getattr(options, name)
         if value is None and name != "passes":
             continue
         if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
             raise DataError(f"online {name}={value!r} must be a whole number of at least 1.")
+        plain[name] = int(value)
     for name in ("eta0", "reach"):
         value = getattr(options, name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+        if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 < value < float("inf"):
             raise DataError(f"online {name}={value!r} must be a positive, finite number.")
-    return options
+        plain[name] = float(value)
+    return replace(options, **plain)
 
 
 class Settled:
@@ -117,6 +120,7 @@ class Stream:
         """Take the instances in their order; then tell the estimator's report."""
         classes = estimator.classes_.tolist()
         rows = self.enter(grounded, classes)
+        self.place = {}  # whoever reads the data says anew where they are
         with one_blas_thread():
             self.learner.learn(problem, grounded, np.arange(len(problem.weight)), rows)
         local = np.bincount(grounded.owner[grounded.local], weights=grounded.support[grounded.local])
@@ -185,7 +189,7 @@ def declared_classes(
 def refuse_other_classes(classes: Any, known: list[Any]) -> None:
     """Later calls may repeat the classes, but not change them."""
     _refuse_no_list(classes)
-    if classes is not None and sorted(map(str, classes)) != sorted(map(str, known)):
+    if classes is not None and {exact(c) for c in classes} != {exact(c) for c in known}:
         raise DataError(
             f"classes={list(classes)!r} differs from the first call of partial_fit, which had {known!r}: a stream "
             "cannot change its classes."
@@ -247,6 +251,7 @@ def fit_online(
                 break
         weights = journal.settle(learner.flat_weights())
         learner.start_from(weights)  # a development set may have preferred an earlier pass
+        learner.settle_passes(n, options.online)
         last = problem.evaluate(weights, None, options.tol, told=True)
     return journal.finished(weights, last, converged, message), stream
 

@@ -2,7 +2,8 @@
 
     p_i = p_λ(y|x_i),   q_i ∝ p_i·exp(θ·f′)                                        (labelled: q_i is the label)
     θ  moves towards the expectations that were stated       (``projections.ledger``)
-    λ  moves along Σ_i ω_i·(E_q[f] − E_p[f]) − α·λ/n         (``optimize.lazy``),   ω = w, or γ·w if unlabelled
+    λ  moves along Σ_i ω_i·(E_q[f] − E_p[f]) − α·λ/n         (``optimize.lazy``),   ω = w, or γ·w if unlabelled,
+       but not past where labels and constraints pull        (``_Step._climb``)
 
 for the instances i of a step, which all see the prices and weights of its start. A step costs as much as its instances
 have attributes, times labels (of chains, times labels again); an instance that no constraint touches costs nothing.
@@ -35,6 +36,7 @@ from tiltfit.projections.stochastic import project
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
+_LABEL = 8.0  # so far may a label pull: a probability of one half to one of 0.9997
 _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled, and as many before they count
 
 
@@ -147,6 +149,14 @@ class Learner:
                 table.value[:] = part.reshape(table.value.shape)
                 table.settled[:] = self.clock
 
+    def settle_passes(self, n: int, online: Online) -> None:
+        """All passes over ``n`` instances are made: a stream that goes on from here has seen each of them once."""
+        share = n / max(1, self.seen)
+        self.seen, self.unlabelled, self.unlabelled_in_all = n, round(share * self.unlabelled), 0
+        self.ledger.column("support")[:] *= share
+        self.ledger.declared[:] = 0.0
+        self.online = online
+
     def prices(self) -> FloatArray:
         """θ of all rows."""
         rows = np.arange(len(self.ledger))
@@ -176,7 +186,7 @@ class _Step:
             self._only_prices(instances)
             return
         few, which, shared = problem.narrow(active)
-        self._few, self._active = few, active
+        self._few, self._active, self._pull = few, active, 0.0
         self._measure(few)
         size = learner._mean_size
         clock = learner.clock if rule.ridge_first else before
@@ -189,13 +199,31 @@ class _Step:
         loss, node, edge = few.residual(np.concatenate(weights), self._projected)
         learner.loss += loss
         gradient = -few.model.features.expect(node, edge)
-        split = values.size
-        rule.climb(learner.nodes, which, gradient[:split].reshape(values.shape), learner.seen, learner.clock, size)
-        if learner.edges is not None:
-            on_edges = gradient[split:].reshape(learner.edges.value.shape)
-            rule.climb(learner.edges, np.arange(len(on_edges)), on_edges, learner.seen, learner.clock, size)
+        self._climb(rule, which, gradient[: values.size].reshape(values.shape), gradient[values.size :], size)
         if few.tilt is None:
             self._only_prices(instances)
+
+    def _climb(self, rule: Rule, which: IntArray, on_nodes: FloatArray, on_edges: FloatArray, size: float) -> None:
+        """Steps along the gradient, shortened together if they move the scores of positions too far."""
+        learner, t = self._learner, self._learner.seen
+        tables = [(learner.nodes, which, on_nodes)]
+        if learner.edges is not None:
+            every = np.arange(len(learner.edges.value))
+            tables.append((learner.edges, every, on_edges.reshape(learner.edges.value.shape)))
+        steps = [rule.steps(table, rows, g, t, learner.clock, size) for table, rows, g in tables]
+        shorter = 1.0
+        if np.isfinite(rule.limit):
+            moved = self._few.model.features.score(np.concatenate([step.ravel() for step in steps]))
+            far = _spread(moved.node)
+            shorter = min(1.0, rule.limit * self._way() / far) if far > 0 else 1.0
+        for (table, rows, _), step in zip(tables, steps, strict=True):
+            table.value[rows] += shorter * step
+
+    def _way(self) -> float:
+        """How far the scores of a position are from where its label or the constraints pull, on average, about."""
+        structure = self._few.model.structure
+        known = structure.spread(self._few.is_labelled)
+        return (self._pull + _LABEL * float(np.sum(known))) / len(known)
 
     def _only_prices(self, instances: IntArray) -> None:
         """As printed, prices move at every unlabelled instance, whether a constraint fires there or not."""
@@ -248,7 +276,10 @@ class _Step:
         else:
             component = self._grounded.component[self._shared[~local]]
             crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
-            ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
+            stiff = np.ones(len(prices))
+            stiff[awake] = ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
+            pull = features.score(prices * stiff)
+            self._pull = (_spread(pull.node) + _spread(pull.edge)) * len(pull.node)
         ledger.remember(rows, met | self._others(shared, p, q))
         return q
 
@@ -327,6 +358,14 @@ class _Step:
             sums[rows] = other.weighted(marginals_of, self._few.tilt.structure, self._few.tilt.weight)
             found[name] = sums[shared]
         return found
+
+
+def _spread(scores: FloatArray | None) -> float:
+    """How far apart the scores of a position or an edge are, on average."""
+    if scores is None or not len(scores):
+        return 0.0
+    flat = scores.reshape(len(scores), -1)
+    return float(np.mean(np.ptp(flat, axis=1)))
 
 
 def _edge_counts(tilt: Tilt) -> FloatArray:

@@ -53,9 +53,11 @@ class Rule(Protocol):
     def ridge_first(self) -> bool: ...
     def tick(self, t: float, ridge: float) -> float: ...
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray: ...
-    def climb(
+    @property
+    def limit(self) -> float: ...
+    def steps(
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
-    ) -> None: ...
+    ) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,19 @@ class Adaptive:
         rate = self.reach / size
         return settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
 
-    def climb(
-        self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
-    ) -> None:
-        """A step of these rows, which have their ridge."""
-        from tiltfit.inference.kernels.lazy import climb_adaptive
+    @property
+    def limit(self) -> float:
+        """Which share of the way to where labels and constraints pull a step may go: beyond, nothing would call it back
+        from where a constraint holds by itself."""
+        return 1.0
 
-        climb_adaptive(table.value, table.square, which, gradient, self.reach / size)
+    def steps(
+        self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
+    ) -> FloatArray:
+        """How far these rows go, which have their ridge; S is brought up to date."""
+        from tiltfit.inference.kernels.lazy import adaptive_steps
+
+        return adaptive_steps(table.value, table.square, which, gradient, self.reach / size)
 
 
 @dataclass(frozen=True)
@@ -123,9 +131,14 @@ class Printed:
 
         return settle_plain(table.value, table.settled, which, clock, table.free)
 
-    def climb(
+    @property
+    def limit(self) -> float:
+        """None: as in the paper."""
+        return float("inf")
+
+    def steps(
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
-    ) -> None:
-        """A step of these rows, with the ridge up to ``clock``."""
+    ) -> FloatArray:
+        """How far these rows go, which get their ridge up to ``clock``."""
         self.rows(table, which, clock, size)
-        table.value[which] += self.step(t) * gradient
+        return self.step(t) * gradient

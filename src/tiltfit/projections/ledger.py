@@ -1,14 +1,13 @@
 """Prices that are learned a few instances at a time: the information projection of a stream.
 
-    θ_r ← Π[θ_r + b_r/v_r·G_r/H_r]                 G_r = n_r·∇U*(−c_r·θ_r) − Σ_i w_i E_q[f′_r(x_i, y)]
+    θ_r ← Π[θ_r + G_r/H_r·min(1, b_r/v_r^¾)]       G_r = n_r·∇U*(−c_r·θ_r) − Σ_i w_i E_q[f′_r(x_i, y)]
                                                    H_r = ¼·Σ_places f′_r·(all that fires there) + n_r·c_r·U*″
     μ_r ← Π[μ_r + η·(k·∇U*(−μ_r)/n̄ − Σ_i w_i E_q[f′_r(x_i, y)]/c_r)],   μ = c∘θ          (the paper's step 3, §2.3)
 
 The first is the default. n_r is the support of row r among the instances of the step and c_r that in all data: of the
 whole sum u, a firing gets its share where it happens (u/(n − m) as printed, at every instance, fires or not, has the
 same sum). H bounds the curvature of the dual there, so that G/H is a step of Newton's method; b_r of the v_r instances
-with the row so far are those of the step, so that a price is about a mean of such steps. Π keeps prices where U* is
-finite.
+with the row so far are those of the step. Π keeps prices where U* is finite.
 
 The second is as printed, for k unlabelled instances of n̄ in all; all rows move at every step, and hardly.
 """
@@ -108,9 +107,13 @@ class Ledger:
         visits: FloatArray,
         sums: FloatArray,
         bend: FloatArray,
-    ) -> None:
-        """The first formula; ``sums``: Σ w E_q[f′], ``bend``: ¼·Σ of H. Rows without support stay as they are."""
+    ) -> FloatArray:
+        """The first formula; ``sums``: Σ w E_q[f′], ``bend``: ¼·Σ of H. Rows without support stay as they are.
+
+        Returns H over ``bend``, row by row: how many times its own price a row would need for p to be where it pulls.
+        """
         fires = support > 0
+        stiff = np.ones(len(rows))
         rows, total = rows[fires], total[fires]
         support, visits, sums, bend = (a[fires] for a in (support, visits, sums, bend))
         part, origin, duals = self._parts(rows, total if self.per_firing else None)
@@ -119,9 +122,11 @@ class Ledger:
         eta = np.clip(-c * duals, low, high)
         slope = n * part.grad_conjugate(eta) - sums[origin]
         curvature = np.maximum(bend[origin], 1e-12) + n * c * part.curvature_conjugate(eta)
-        slower = (visits / self.column("visits")[rows])[origin]
+        slower = np.minimum(1.0, visits / self.column("visits")[rows] ** 0.75)[origin]
         moved = duals + slope / curvature * slower
         self._keep(rows, origin, np.clip(moved, np.maximum(-high / c, -_CAP), np.minimum(-low / c, _CAP)))
+        stiff[np.flatnonzero(fires)] = (curvature / np.maximum(bend[origin], 1e-12))[: len(rows)]
+        return stiff
 
     def step_as_printed(self, rows: IntArray, growth: float, sums: FloatArray, share: float, eta: float) -> None:
         """The second formula; ``sums``: Σ w E_q[f′] of ``rows``, ``share``: k/n̄."""

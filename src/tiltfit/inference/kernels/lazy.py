@@ -34,21 +34,25 @@ def settle_adaptive(
 
 
 @kernel
-def climb_adaptive(value: FloatArray, square: FloatArray, rows: IndexArray, gradient: FloatArray, rate: float) -> None:
-    """S ← S + g²,  λ ← λ + rate·g/√S of these rows, in place. O(rows·labels).
+def adaptive_steps(
+    value: FloatArray, square: FloatArray, rows: IndexArray, gradient: FloatArray, rate: float
+) -> FloatArray:
+    """S ← S + g² of these rows, in place, and rate·g/√S. O(rows·labels).
 
-    A weight that was given to start from (S = 0, λ ≠ 0) has S = 100·g² before its first step, which is so a tenth of
-    what it would be for one that knows nothing.
+    A weight that was given to start from (S = 0, λ ≠ 0) has S = 10⁴·g² before its first step, which is so a hundredth
+    of what it would be for one that knows nothing.
     """
+    steps = np.zeros(gradient.shape)
     for k in range(len(rows)):
         r = rows[k]
         for y in range(value.shape[1]):
             g = gradient[k, y]
             if g != 0.0:
                 if square[r, y] == 0.0 and value[r, y] != 0.0:
-                    square[r, y] = 100.0 * g * g
+                    square[r, y] = 1e4 * g * g
                 square[r, y] += g * g
-                value[r, y] += rate * g / np.sqrt(square[r, y])
+                steps[k, y] = rate * g / np.sqrt(square[r, y])
+    return steps
 
 
 @kernel

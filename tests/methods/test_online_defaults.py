@@ -1,0 +1,45 @@
+"""Online learning as it comes, from constraints alone: p ends near where the batch solver puts it."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from tiltfit import TiltClassifier, column, expect
+
+RNG = np.random.default_rng(0)
+TEXTS = [" ".join(RNG.choice([f"w{i}" for i in range(30)], 6)) for _ in range(3000)]
+SAID = {
+    "at_most": [expect("a").at_most(0.3)],
+    "at_least": [expect("b").at_least(0.7)],
+    "between": [expect("a").between(0.2, 0.3)],
+    "exactly": [expect("a").exactly(0.3)],
+    "about": [expect("a").about(0.3)],
+    "l1": [expect("a").about(0.3, penalty="l1")],
+    "groups": [expect("a", per=column("county")).about(0.3)],
+}
+
+
+def mean(model, X):
+    return float(model.predict_proba(X)[:, 0].mean())
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_constraint_on_all_documents(name):
+    """Without a limit to steps, at_most ends at 0.003; with prices that lag behind weights, exactly swings to 0.8."""
+    X = {"text": TEXTS, "county": np.arange(3000) % 3} if name == "groups" else TEXTS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stream = TiltClassifier(SAID[name], classes=["a", "b"]).partial_fit(X)
+        online = TiltClassifier(SAID[name], classes=["a", "b"], solver="online", random_state=0).fit(X)
+    assert mean(stream, X) == pytest.approx(0.3, abs=0.1)
+    assert mean(online, X) == pytest.approx(0.3, abs=0.06)
+
+
+@pytest.mark.parametrize("scale", ["unit", "support"])
+def test_a_constant_feature(scale):
+    X = np.ones((3000, 1))
+    stream = TiltClassifier(SAID["about"], classes=["a", "b"], scale=scale).partial_fit(X)
+    assert mean(stream, X) == pytest.approx(0.3, abs=0.05)
