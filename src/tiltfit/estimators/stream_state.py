@@ -23,7 +23,7 @@ from tiltfit.projections.ledger import COLUMNS, Ledger
 
 _COUNTS = ("seed", "seen", "unlabelled", "positions", "unlabelled_in_all")
 _NUMBERS = ("alpha", "gamma", "size", "clock")
-_KNOWN = ("dual", "second", "visits", "support", "recent_support")  # of other columns only samples may tell
+_KNOWN = ("dual", "second", "visits", "support", "owed", "recent_support")  # of other columns only samples may tell
 
 
 def dump(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]) -> Document | None:
@@ -123,7 +123,7 @@ def _restore_ledger(
     if not np.all(np.isfinite(known)) or not np.all(np.isfinite(declared)) or np.any(declared < 0):
         raise ModelFileError("The prices of the stream are not finite.")
     ledger.table, ledger.declared = table, declared
-    if any(np.any(ledger.column(name) < 0) for name in ("visits", "support", "recent_support")):
+    if any(np.any(ledger.column(name) < 0) for name in ("visits", "support", "owed", "recent_support")):
         raise ModelFileError("The prices of the stream have supports below zero.")
     if not np.array_equal(ledger.column("share"), ledger_share, equal_nan=True):
         raise ModelFileError("The prices of the stream are of other shares than its constraints.")

@@ -120,6 +120,8 @@ class Stream:
         """Take the instances in their order; then tell the estimator's report."""
         classes = estimator.classes_.tolist()
         rows = self.enter(grounded, classes)
+        for name in ("coef_", "intercept_", "transitions_"):
+            estimator.__dict__.pop(name, None)  # made anew when they are asked for
         self.place = {}  # whoever reads the data says anew where they are
         with one_blas_thread():
             self.learner.learn(problem, grounded, np.arange(len(problem.weight)), rows)
@@ -128,8 +130,6 @@ class Stream:
             if support > 0:
                 self.apart[number] = self.apart.get(number, 0.0) + support
         keep_stream(estimator, self)
-        for name in ("coef_", "intercept_", "transitions_"):
-            estimator.__dict__.pop(name, None)  # made anew when they are asked for
         estimator._prices, estimator.n_iter_, estimator.history_ = self.prices(), 1, ()
         estimator.objective_, estimator.converged_, estimator._message = float("nan"), False, "a stream"
         estimator.constraint_report_ = report_stream(

@@ -275,7 +275,7 @@ class _Step:
             self._printed_prices(rows, met["of_q"], self._n_unlabelled)
         else:
             component = self._grounded.component[self._shared[~local]]
-            crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), component)
+            crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), tilt.weight, component)
             stiff = np.ones(len(prices))
             stiff[awake] = ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
             pull = features.score(prices * stiff)

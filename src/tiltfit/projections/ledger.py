@@ -196,14 +196,17 @@ class Ledger:
         self.column("second")[rows[origin[~first]]] = duals[~first]
 
 
-def bend(features: ConstraintFeatures, weight: FloatArray, edges: FloatArray, component: IntArray) -> FloatArray:
+def bend(
+    features: ConstraintFeatures, weight: FloatArray, edges: FloatArray, instances: FloatArray, component: IntArray
+) -> FloatArray:
     """¼·Σ_places f′_r·Σ_r′ f′_r′: a bound of the variance of every row's sum, with what other rows do at the same
-    place, where places are independent. ``weight``: of positions; ``edges``: how many there are of each kind."""
+    place, where places are independent. ``weight``: of positions; ``edges``: how many there are of each kind;
+    ``instances``: the weights of these."""
     sums = _crowding(features.node, weight, features.n_rows, component)
     if features.edge is not None:
         sums += _crowding(features.edge, edges, features.n_rows, component)
     if features.whole is not None:
-        sums += _crowding(features.whole, np.ones(features.whole.fires.shape[0]), features.n_rows, component)
+        sums += _crowding(features.whole, instances, features.n_rows, component)
     return sums / 4
 
 
