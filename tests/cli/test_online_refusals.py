@@ -61,6 +61,17 @@ def test_a_malformed_line_is_fatal_or_left_out(folder: Path, tmp_path: Path, lin
     assert "x.jsonl, line 151: " in out
 
 
+def test_a_constraint_that_is_refused_is_no_bad_record(folder: Path, tmp_path: Path) -> None:
+    """Its name may say "row 0"; no record is left out for it, and it is said at once."""
+    head = 'version = 1\nclasses = ["a", "b"]\n[[constraint]]\nname = "row 0 rule"\n'
+    said = head + 'label = "a"\non = "all"\nabout = 0.5\n'
+    (folder / "named.toml").write_text(said)
+    code, _, err = run("train", "--online", folder / "d.jsonl", "-c", folder / "named.toml",
+                       "-o", tmp_path / "m.tilt", "--ignore-labels", "--on-error", "skip")  # fmt: skip
+    assert code == 2
+    assert "on='all'" in err
+
+
 def test_many_malformed_lines_are_counted_and_the_first_shown(folder: Path, tmp_path: Path) -> None:
     data = with_lines(folder, *["{no"] * 7)
     out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--on-error", "skip", data=data)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from tiltfit.cli.fitting import Job, declared_classes, estimator_of, labels_of
 from tiltfit.cli.output import class_name
-from tiltfit.errors import DataError, DataFileError, TiltfitError, did_you_mean
+from tiltfit.errors import DataError, DataFileError, TiltfitError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
 
+_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")  # names of constraints, which may say anything
 _NUMBERED = re.compile(r"\b(?:[Ss]equence|[Rr]ow) (\d+)\b")
 ADVICE = "--on-error skip leaves such records out, and counts them."
 _NAMES = 10  # of classes in a message
@@ -46,8 +47,8 @@ class Pupil:
             try:
                 model.partial_fit(rows.X, rows.y)
             except TiltfitError as error:
-                found = _NUMBERED.search(str(error))
-                if found is None or int(found[1]) >= len(rows):
+                found = _NUMBERED.search(_QUOTED.sub("", str(error)))
+                if isinstance(error, UnsupportedError) or found is None or int(found[1]) >= len(rows):
                     raise
                 k = int(found[1])
                 rows = self._without(rows, {k: type(error)(f"{rows.origins[k]}: {error}")}, problems)
