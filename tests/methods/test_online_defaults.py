@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tiltfit import TiltClassifier, column, expect
+from tiltfit import TiltClassifier, TiltTagger, column, expect, word
 
 RNG = np.random.default_rng(0)
 TEXTS = [" ".join(RNG.choice([f"w{i}" for i in range(30)], 6)) for _ in range(3000)]
@@ -43,3 +43,25 @@ def test_a_constant_feature(scale):
     X = np.ones((3000, 1))
     stream = TiltClassifier(SAID["about"], classes=["a", "b"], scale=scale).partial_fit(X)
     assert mean(stream, X) == pytest.approx(0.3, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        [expect("a", given=word("w1"), per="instance").at_least(0.9)],
+        [expect("a", given=word("w1")).exactly(1.0)],
+    ],
+    ids=["each instance", "a rule"],
+)
+def test_constraints_without_a_price_are_learned_from(said):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stream = TiltClassifier(said, classes=["a", "b"]).partial_fit(TEXTS)
+    assert mean(stream, ["w1"]) > 0.8
+
+
+def test_a_tagger_learns_from_single_labels_within_sequences():
+    X = [["x", "y", "x"], ["y", "x", "y"]] * 100
+    y = [[None, "b", None], [None, "a", None]] * 100
+    tagger = TiltTagger(classes=["a", "b"]).partial_fit(X, y)
+    assert tagger.predict([["x", "y"]]) == [["a", "b"]]

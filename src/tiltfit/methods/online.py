@@ -280,6 +280,9 @@ class _Step:
             stiff[awake] = ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
             pull = features.score(prices * stiff)
             self._pull = (_spread(pull.node) + _spread(pull.edge)) * len(pull.node)
+            if tilt.rules is not None or tilt.instances is not None or local.any():
+                # What has no price here pulls as labels do, by as much as q differs from p.
+                self._pull += _LABEL * float(np.sum(np.max(np.abs(q.node - p.node), axis=1)))
         ledger.remember(rows, met | self._others(shared, p, q))
         return q
 
