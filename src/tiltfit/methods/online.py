@@ -280,7 +280,7 @@ class _Step:
             stiff[awake] = ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
             pull = features.score(prices * stiff)
             self._pull = (_spread(pull.node) + _spread(pull.edge)) * len(pull.node)
-            if tilt.rules is not None or tilt.instances is not None or local.any():
+            if _forbids(tilt.rules) or tilt.instances is not None or local.any():
                 # What has no price here pulls as labels do, by as much as q differs from p.
                 self._pull += _LABEL * float(np.sum(np.max(np.abs(q.node - p.node), axis=1)))
         ledger.remember(rows, met | self._others(shared, p, q))
@@ -361,6 +361,12 @@ class _Step:
             sums[rows] = other.weighted(marginals_of, self._few.tilt.structure, self._few.tilt.weight)
             found[name] = sums[shared]
         return found
+
+
+def _forbids(rules: Potentials | None) -> bool:
+    """Whether something is ruled out here: rules of other instances leave zeros."""
+    parts = () if rules is None else (rules.node, rules.edge, rules.whole)
+    return any(part is not None and bool(np.any(np.isneginf(part))) for part in parts)
 
 
 def _spread(scores: FloatArray | None) -> float:
