@@ -189,11 +189,16 @@ def declared_classes(
 def refuse_other_classes(classes: Any, known: list[Any]) -> None:
     """Later calls may repeat the classes, but not change them."""
     _refuse_no_list(classes)
-    if classes is not None and {exact(c) for c in classes} != {exact(c) for c in known}:
+    if classes is not None and _exact(classes) != _exact(known):
         raise DataError(
             f"classes={list(classes)!r} differs from the first call of partial_fit, which had {known!r}: a stream "
             "cannot change its classes."
         )
+
+
+def _exact(classes: Iterable[Any]) -> set[Any]:
+    """To compare: 1 and "1" are two classes, 1 and NumPy's 1 are one."""
+    return {exact(as_label(c, "A class")) for c in classes}
 
 
 def _refuse_no_list(classes: Any) -> None:
