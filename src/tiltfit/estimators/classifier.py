@@ -30,7 +30,7 @@ from tiltfit.estimators.encoders import (
 from tiltfit.estimators.learning import fitted_prices, learn, projected, report, warn, warned_already
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
-from tiltfit.estimators.streaming import Settled, Stream, keep_stream
+from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
 from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
@@ -282,19 +282,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The first call fixes parameters, classes and features: name all ``classes`` (here or in the constructor) unless
         the constraints do. Texts are hashed by default (``vectorizer="hashing"``); any other vectorizer knows the words
         of the first call alone. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A
-        call that is refused leaves the estimator as it was. After ``fit`` it goes on from the fitted model, carefully.
+        call that is refused leaves the estimator as it was. After ``fit`` it goes on from the fitted model.
         """
-        before = dict(self.__dict__)
-        try:
-            if "_stream" not in before and "coef_" in before:
-                classifier_stream.go_on(self)
-            elif "_stream" not in before:
-                classifier_stream.begin(self, X, y, classes)
-            problem, grounded = classifier_stream.chunk(self, X, y, classes, sample_weight)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        self._stream.learn(problem, grounded, self)
+        learn_more(self, classifier_stream, X, y, classes, sample_weight)
         return self
 
     def _settle(self) -> None:

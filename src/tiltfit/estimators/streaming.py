@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -162,6 +163,22 @@ class Stream:
     def prices(self) -> dict[Key, float]:
         """θ of every row, by what it speaks of."""
         return dict(zip(self.learner.ledger.keys, self.learner.prices().tolist(), strict=True))
+
+
+def learn_more(estimator: Any, kind: ModuleType, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+    """``partial_fit``: the next part of a stream. ``kind`` (``classifier_stream``, ``tagger_stream``) says how a stream
+    begins, goes on after a batch fit, and turns X into a problem. What is refused leaves the estimator as it was."""
+    before = dict(estimator.__dict__)
+    try:
+        if "_stream" not in before and "coef_" in before:
+            kind.go_on(estimator)
+        elif "_stream" not in before:
+            kind.begin(estimator, X, y, classes)
+        problem, grounded = kind.chunk(estimator, X, y, classes, sample_weight)
+    except BaseException:
+        estimator.__dict__ = before
+        raise
+    estimator._stream.learn(problem, grounded, estimator)
 
 
 def keep_stream(estimator: Any, stream: Stream | None) -> None:

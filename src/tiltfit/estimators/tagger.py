@@ -24,7 +24,7 @@ from tiltfit.estimators.learning import fitted_prices, learn, projected, report,
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid, sequence_weights
 from tiltfit.estimators.starts import generator, matched_tables
-from tiltfit.estimators.streaming import Settled, Stream, keep_stream
+from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
 from tiltfit.execution.workers import Workers
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
@@ -267,19 +267,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         The first call fixes parameters, classes and attributes: name all ``classes`` (here or in the constructor)
         unless the constraints do, and use ``features={"hashing": 2**18}`` where attributes may come that the first
         sequences do not have. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A call
-        that is refused leaves the tagger as it was. After ``fit`` it goes on from the fitted model, carefully.
+        that is refused leaves the tagger as it was. After ``fit`` it goes on from the fitted model.
         """
-        before = dict(self.__dict__)
-        try:
-            if "_stream" not in before and "coef_" in before:
-                tagger_stream.go_on(self)
-            elif "_stream" not in before:
-                tagger_stream.begin(self, X, y, classes)
-            problem, grounded = tagger_stream.chunk(self, X, y, classes, sample_weight)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        self._stream.learn(problem, grounded, self)
+        learn_more(self, tagger_stream, X, y, classes, sample_weight)
         return self
 
     def _settle(self) -> None:

@@ -16,7 +16,7 @@ exactly as it comes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -82,7 +82,7 @@ class Learner:
     """What the next step needs. ``nodes``: weights of attributes × labels (the last row may be intercepts), ``edges``:
     those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far; ``clock``: of the ridge;
     ``size``: Σ |attributes| of the positions so far, which were ``positions``. ``unlabelled_in_all``: of all instances
-    that count, where that is known (else 0). It changes in place."""
+    that count, where that is known (else 0). ``loss``: what a pass of ``fit`` has met so far. It changes in place."""
 
     online: Online
     alpha: float
@@ -97,7 +97,7 @@ class Learner:
     unlabelled_in_all: int = 0
     size: float = 0.0
     clock: float = 0.0
-    loss: float = field(default=0.0, compare=False)
+    loss: float = 0.0
 
     def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
         """Take the instances ``order``. ``rows``: the numbers that the shared rows of ``grounded`` have in the ledger
