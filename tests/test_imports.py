@@ -39,15 +39,18 @@ def loaded_after(code: str) -> set[str]:
     return set(run(f"{code}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})").split())
 
 
-def extra_cost(statement: str, *, limit: float, runs: int = 6) -> float:
+def extra_cost(statement: str, bytecode: Path, *, limit: float, runs: int = 6) -> float:
     """Seconds that ``statement`` takes once scikit-learn is there: the least of a few runs, or the first under limit.
 
-    CPU time, because the other workers of a parallel test run compete for the clock.
+    CPU time, because the other workers of a parallel test run compete for the clock; and with the bytecode that an
+    installed package has, since a checkout may be told not to write any and would compile all sources each time.
     """
     code = f"import sklearn, time; t = time.process_time(); {statement}; print(time.process_time() - t)"
+    compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(bytecode)}
+    run(code, **compiled)
     least = float("inf")
     for _ in range(runs):
-        least = min(least, float(run(code)))
+        least = min(least, float(run(code, **compiled)))
         if least <= limit:
             break
     return least
@@ -65,14 +68,14 @@ def test_each_package_imports_only_what_is_below_it() -> None:
     assert status == EXIT_STATUS_SUCCESS, told.getvalue()
 
 
-def test_import_costs_little_more_than_scikit_learn() -> None:
-    assert extra_cost("import tiltfit", limit=0.3) <= 0.3
+def test_import_costs_little_more_than_scikit_learn(tmp_path: Path) -> None:
+    assert extra_cost("import tiltfit", tmp_path, limit=0.3) <= 0.3
 
 
-def test_the_first_line_of_the_readme_costs_little_more_than_scikit_learn() -> None:
+def test_the_first_line_of_the_readme_costs_little_more_than_scikit_learn(tmp_path: Path) -> None:
     # `import tiltfit` is lazy, so this is the cost that people feel.
     statement = "from tiltfit import TiltClassifier, expect, word"
-    assert extra_cost(statement, limit=0.3) <= 0.3
+    assert extra_cost(statement, tmp_path, limit=0.3) <= 0.3
 
 
 def test_import_alone_loads_neither_scikit_learn_nor_numba() -> None:
