@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, column, expect, word
-from tiltfit.estimators import learning
-from tiltfit.methods import descent
+from tiltfit.methods import alternating_projections, descent
 
 ADS = [
     ["big", "room", "call", "Ann"],
@@ -32,7 +31,7 @@ def caught(estimator, X, y=None):
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setitem(learning.SOLVERS, "joint", stop)
+        patch.setitem(alternating_projections.SOLVERS, "joint", stop)
         warnings.simplefilter("ignore")
         with pytest.raises(KeyboardInterrupt):
             estimator.fit(X, y)

@@ -10,7 +10,7 @@ from tests.oracles.tilts import label_features, label_tilt
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
-from tiltfit.methods import SOLVERS
+from tiltfit.methods.alternating_projections import SOLVERS
 from tiltfit.methods.history import Round
 from tiltfit.methods.journal import STOPPED, Development, Journal
 from tiltfit.methods.problem import Problem

@@ -40,6 +40,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback
 from tiltfit.methods.journal import Development
+from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
@@ -64,8 +65,12 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What is known: ``expect("hockey", given=word("puck")).about(0.9)``.
     classes : list, optional
         All labels. Default: those of the constraint file, else of y, else of the constraints.
-    model, method : str
-        ``"maxent"`` and ``"ap"`` (alternating projections).
+    model : str
+        ``"maxent"``.
+    method : str
+        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"supervised"``.
+    method_options : dict, optional
+        Options of the method.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
@@ -145,6 +150,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: Iterable[object] | None = None,
         model: str = "maxent",
         method: str = "ap",
+        method_options: Any = None,
         solver: str = "auto",
         online: Any = None,
         vectorizer: Any = "auto",
@@ -168,6 +174,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.model = model
         self.method = method
+        self.method_options = method_options
         self.solver = solver
         self.online = online
         self.vectorizer = vectorizer
@@ -221,6 +228,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoder, matrix, inputs = self._learn_encoder(X, self.vectorizer)
         classes, labels = encode_labels(y, inputs.n, self.classes, constraints)
         constraints = constraints.with_classes(classes.tolist())
+        options.check(constraints, inputs.unit)
         weight = self._weights(sample_weight, matrix)
         workers = options.workers()
         q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
@@ -230,7 +238,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
-            online=options.solver == "online",
+            online=options.solver == "online", separate=options.method.separate,
         )  # fmt: skip
         warn_unspoken_classes(classes, labels, constraints)
         unit = inputs.unit
@@ -249,8 +257,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert isinstance(model.features, AttributeFeatures)
         given = self._given_start(classes, names, matrix.shape[1])
         fit, stream = learn(
-            problem,
-            grounded,
+            Task(problem, grounded),
             options,
             given=None if given is None else model.features.own(given),
             estimator=self,

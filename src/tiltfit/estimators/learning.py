@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -24,10 +24,9 @@ from tiltfit.estimators.streaming import Stream, fit_online
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.sentences import titled
-from tiltfit.methods import SOLVERS, alternate_sampled
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import STOPPED, Development
-from tiltfit.methods.problem import Problem
+from tiltfit.methods.method import Run, Task
 from tiltfit.methods.start import starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
 from tiltfit.projections.grounding import Grounded, Key
@@ -41,8 +40,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 def learn(
-    problem: Problem,
-    grounded: Grounded,
+    task: Task,
     options: Options,
     *,
     given: FloatArray | None,
@@ -52,15 +50,15 @@ def learn(
     """The fit that an estimator's parameters ask for, and the stream to go on with, if it was online."""
     if options.solver != "online":
         fit = solve(
-            problem, options, given=given, init=estimator.init, n_init=int(estimator.n_init),
+            task, options, given=given, init=estimator.init, n_init=int(estimator.n_init),
             random_state=estimator.random_state, callback=estimator.callback, development=development,
         )  # fmt: skip
         return fit, None
-    return fit_online(problem, grounded, options, estimator, given=given, development=development)
+    return fit_online(task.problem, task.grounded, options, estimator, given=given, development=development)
 
 
 def solve(
-    problem: Problem,
+    task: Task,
     options: Options,
     *,
     given: FloatArray | None,
@@ -74,39 +72,30 @@ def solve(
 
     The best is that of the lowest objective, or of the highest score on ``development``.
     """
-    if problem.is_sampled and n_init > 1:
+    if task.problem.is_sampled and n_init > 1:
         raise UnsupportedError(
             f"n_init={n_init} keeps the fit with the least objective, which is not known where q is sampled. Use "
             "n_init=1, or inference='exact'."
         )
-    run, rng = _solver(options.solver, problem), generator(random_state)
-    kinds = [init if isinstance(init, str) else "zeros", *["random"] * (n_init - 1)]
+    method, rng = options.method, generator(random_state)
+    kinds = [init if isinstance(init, str) else method.start, *["random"] * (n_init - 1)]
     fits: list[Fit] = []
     with one_blas_thread():
         for k, kind in enumerate(kinds):
-            start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
-            more = {"seed": int(rng.integers(2**63))} if options.solver == "sgd" else {}
-            fits.append(
-                run(
-                    problem, start, max_iter=options.max_iter, tol=options.tol, callback=callback,
-                    development=development, **more,
-                )
-            )  # fmt: skip
+            start = given if k == 0 and given is not None else starting_point(kind, task.problem, rng, options.tol)
+            run = Run(
+                solver=options.solver,
+                max_iter=options.max_iter,
+                tol=options.tol,
+                seed=int(rng.integers(2**63)),
+                callback=callback,
+                development=development,
+                options=options.method_options,
+            )
+            fits.append(method.fit(task, start, run))
             if fits[-1].message.startswith(STOPPED):
                 break
     return min(fits, key=_rank)
-
-
-def _solver(name: str, problem: Problem) -> Callable[..., Fit]:
-    """The solver of that name for this problem; "auto" is the fastest one that can solve it."""
-    if not problem.is_sampled or name == "sgd":
-        return SOLVERS["joint" if name == "auto" else name]
-    if name == "joint":
-        raise UnsupportedError(
-            "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
-            "(it alternates), or inference='exact'."
-        )
-    return alternate_sampled
 
 
 def _rank(fit: Fit) -> tuple[float, float]:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.estimators.streaming import online_options
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.priced import HOW
-from tiltfit.methods import SOLVERS
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.methods.catalogue import METHODS
+from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
 from tiltfit.projections.grounding import Strength
 
-METHODS = ("ap",)
 SCALES = ("unit", "support")
 
 
@@ -27,7 +29,11 @@ SCALES = ("unit", "support")
 class Options:
     """What a fit needs to know besides data and constraints."""
 
+    method: Method
+    method_options: Any
+    model: str
     solver: str
+    inference: str
     strength: Strength
     max_iter: int
     tol: float
@@ -38,9 +44,9 @@ class Options:
     def of(estimator: Any, models: tuple[str, ...] = ("maxent",)) -> Options:
         """Check the parameters of an estimator; raises by name."""
         _one_of("model", estimator.model, models)
-        _one_of("method", estimator.method, METHODS)
+        _one_of("method", estimator.method, tuple(METHODS))
         _one_of("scale", estimator.scale, SCALES)
-        _one_of("solver", estimator.solver, ("auto", *SOLVERS, "online"))
+        _one_of("solver", estimator.solver, METHODS["ap"].solvers)
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
         if isinstance(estimator.init, str):
             _one_of("init", estimator.init, STARTS)
@@ -64,7 +70,12 @@ class Options:
         classes = estimator.classes
         if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
             raise DataError(f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].")
+        method = METHODS[estimator.method]
         return Options(
+            method=method,
+            method_options=_method_options(method, estimator.method_options),
+            model=estimator.model,
+            inference=getattr(estimator, "inference", "auto"),
             solver=estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
@@ -72,6 +83,10 @@ class Options:
             n_jobs=threads(estimator.n_jobs),
             online=online_options(estimator.online),
         )
+
+    def check(self, constraints: ConstraintSet, unit: Unit) -> None:
+        """Refuse what the method cannot do with this model and these constraints."""
+        self.method.check(Case(self.model, self.solver, self.inference, constraints, unit))
 
     def workers(self) -> Workers:
         """Threads to run kernels on."""
@@ -86,6 +101,22 @@ def threads(n_jobs: Any) -> int:
         return int(effective_n_jobs(n_jobs))
     except (TypeError, ValueError) as error:
         raise DataError(f"n_jobs={n_jobs!r} must be a whole number of threads (-1: one a core) or None.") from error
+
+
+def _method_options(method: Method, given: Any) -> Any:
+    """What ``method_options=`` says, as the method takes it; raises by name."""
+    known = [field.name for field in fields(method.options)]
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        raise DataError(f"method_options={given!r:.80} must be a dict of options of method={method.name!r}: {known}.")
+    for name in given:
+        if name not in known:
+            raise DataError(
+                f"method_options={{{name!r}: ...}} is unknown.{did_you_mean(name, known)} "
+                f"method={method.name!r} knows {known or 'none'}."
+            )
+    return method.options(**given)
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:

@@ -52,6 +52,8 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
     for name, kind in _IF_PLAIN.items():
         if isinstance(getattr(estimator, name), kind):
             values[name] = getattr(estimator, name)
+    if estimator.method_options:
+        values["method_options"] = {name: _plain(value) for name, value in estimator.method_options.items()}
     if estimator.online is not None:
         values["online"] = asdict(online_options(estimator.online))
     constraints = list(estimator._constraints)
@@ -86,7 +88,7 @@ def numbers_in_file(written: Sequence[Document | None]) -> dict[int, int]:
 def construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:
     """An estimator that is not fitted, with the parameters and those constraints that could be written."""
     values = dict(document["parameters"])
-    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN, "online"}
+    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN, "online", "method_options"}
     if unknown:
         raise ModelFileError(f"The file sets unknown parameters: {sorted(unknown)}.")
     kept = [from_document(c) for c in document["constraints"] if c is not None]

@@ -32,6 +32,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback
 from tiltfit.methods.journal import Development
+from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
@@ -59,8 +60,10 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         What is known: ``expect("author", given=word("and")).about(0.8)``, ``expect.stay().about(0.9)``.
     classes : list, optional
         All labels. Default: those of the constraint file, else of y, else of the constraints.
-    model, method : str
-        ``"crf"`` and ``"ap"`` (alternating projections).
+    model : str
+        ``"crf"``.
+    method, method_options
+        As for ``TiltClassifier``.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
@@ -116,6 +119,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         classes: Iterable[object] | None = None,
         model: str = "crf",
         method: str = "ap",
+        method_options: Any = None,
         solver: str = "auto",
         online: Any = None,
         inference: str = "auto",
@@ -141,6 +145,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.model = model
         self.method = method
+        self.method_options = method_options
         self.solver = solver
         self.online = online
         self.inference = inference
@@ -199,6 +204,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             y, sequences, self.classes if self.classes is not None else constraints.classes, _named(constraints)
         )
         constraints = constraints.with_classes(classes.tolist(), "tokens")
+        options.check(constraints, "tokens")
         if self.valid_only:
             refuse_invalid(classes.tolist(), labels, sequences)
         if options.solver == "online":
@@ -219,7 +225,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         seed = int(generator(self.random_state).integers(2**31))
         grounded = ground(
             constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers,
-            inference=self.inference, seed=seed, online=options.solver == "online",
+            inference=self.inference, seed=seed, online=options.solver == "online", separate=options.method.separate,
         )  # fmt: skip
         refuse_impossible(model, grounded)
         problem = Problem(
@@ -237,8 +243,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         if given is None and self.init is None and problem.is_sampled and options.solver != "online":
             given = self._local_start(problem, constraints, sequences, options)
         fit, stream = learn(
-            problem,
-            grounded,
+            Task(problem, grounded),
             options,
             given=given,
             estimator=self,
@@ -419,8 +424,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         if grounded.tilt is None and not len(problem.labelled):
             return None
         simpler = replace(problem, tilt=grounded.tilt, touched=grounded.touched)
+        task = Task(simpler, grounded)
         return solve(
-            simpler, options, given=None, init=None, n_init=1, random_state=self.random_state, callback=None
+            task, options, given=None, init=None, n_init=1, random_state=self.random_state, callback=None
         ).weights  # fmt: skip
 
     def _development(

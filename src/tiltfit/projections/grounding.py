@@ -117,12 +117,15 @@ def ground(
     seed: int = 0,
     online: bool = False,
     part: bool = False,
+    separate: bool = True,
 ) -> Grounded:
     """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
     instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
     ``seed``) or "auto". ``online``: with supports by instance. ``part``: they are a part of the data, so that
-    nothing is said of constraints that do not fire or cannot hold here."""
-    scene = Scene(inputs, classes, structure, labels, weight, any(c.event.whole for c in constraints))
+    nothing is said of constraints that do not fire or cannot hold here. ``separate``: whether constraints on single
+    instances have prices that are found inside the projection, or rows like any other."""
+    together = not separate or any(c.event.whole for c in constraints)
+    scene = Scene(inputs, classes, structure, labels, weight, together)
     if isinstance(structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)

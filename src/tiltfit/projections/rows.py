@@ -100,7 +100,7 @@ class Rows:
 def is_apart(constraint: Constraint, scene: Scene) -> bool:
     """Whether prices are found instance by instance. A share of another event is left to the solver of shared rows, and
     so is everything where sequences cannot be inferred one by one at little cost."""
-    return is_local(constraint) and constraint.of is None and not scene.whole
+    return is_local(constraint) and constraint.of is None and not scene.together
 
 
 def make_rows(

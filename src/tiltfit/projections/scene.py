@@ -25,14 +25,14 @@ BoolArray = npt.NDArray[np.bool_]
 @dataclass(frozen=True, eq=False)
 class Scene:
     """The data that constraints are looked up on. ``labels``: class number or −1, one a position; ``weight``: one an
-    instance. ``whole``: whether some constraint looks at whole sequences."""
+    instance. ``together``: whether rows that speak of one instance each are left to the solver of shared rows."""
 
     inputs: Inputs
     classes: Sequence[object]
     structure: Independent | Chains
     labels: IntArray
     weight: FloatArray
-    whole: bool = False
+    together: bool = False
 
     @property
     def noun(self) -> str:

@@ -1,0 +1,49 @@
+"""Alternating projections (Bellare, Druck & McCallum 2009): ``method="ap"``.
+
+    min_λ  Σ_labelled −log p_λ(y|x) + ½·α‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(m(q))]                     (Eq. 6)
+
+``solver``: ``alternating`` is the paper's algorithm, ``joint`` eliminates q, ``sgd`` takes one stochastic pass a round,
+``auto`` is the fastest one that can solve the problem. Where q can only be sampled, it alternates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tiltfit.errors import UnsupportedError
+from tiltfit.methods.alternating import alternate
+from tiltfit.methods.descent import alternate_descending
+from tiltfit.methods.history import Fit
+from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.problem import Problem
+from tiltfit.methods.sampled import alternate_sampled
+
+SOLVERS: dict[str, Callable[..., Fit]] = {
+    "alternating": alternate,
+    "joint": solve_jointly,
+    "sgd": alternate_descending,
+}
+
+
+def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+    """Minimise Eq. 6 from ``start``."""
+    more = {"seed": run.seed} if run.solver == "sgd" else {}
+    return _solver(run.solver, task.problem)(
+        task.problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development,
+        **more,
+    )  # fmt: skip
+
+
+def _solver(name: str, problem: Problem) -> Callable[..., Fit]:
+    if not problem.is_sampled or name == "sgd":
+        return SOLVERS["joint" if name == "auto" else name]
+    if name == "joint":
+        raise UnsupportedError(
+            "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
+            "(it alternates), or inference='exact'."
+        )
+    return alternate_sampled
+
+
+METHOD = Method("ap", "alternating projections", fit, solvers=("auto", *SOLVERS, "online"))

@@ -1,0 +1,8 @@
+"""All methods, by the word that users type: ``method="ap"``."""
+
+from __future__ import annotations
+
+from tiltfit.methods import alternating_projections, supervised
+from tiltfit.methods.method import Method
+
+METHODS: dict[str, Method] = {module.METHOD.name: module.METHOD for module in (alternating_projections, supervised)}
