@@ -1,0 +1,371 @@
+"""The derivative of chain marginals along a direction: forward-mode differentiation of forward–backward.
+
+With a direction g_t(y) on positions and G(y, y′) on edges, D(y) = Σ_t g_t(y_t) + Σ_t G(y_{t−1}, y_t), the derivative of
+an expectation along it is a covariance with D. In the scaled recursions of ``chain``, with S_t = ψ_t·c_t, Φ̇ = Φ∘G and
+
+    r_t = a_{t−1}Φ̇      h_t = g_t − E[g_t] − E[G_t],   E[G_t] = r_t·V_t
+
+    ȧ_t = (ȧ_{t−1}Φ + r_t)∘S_t + a_t∘h_t               Cov(1[y_t], D)          = ȧ_t∘b_t + a_t∘ḃ_t
+    W_t = S_t∘ḃ_t + V_t∘h_t,   ḃ_{t−1} = ΦW_t + Φ̇V_t   Cov(1[y_{t−1}, y_t], D) = Φ∘(ȧ_{t−1}⊗V_t + a_{t−1}⊗W_t)
+                                                                                + Φ̇∘(a_{t−1}⊗V_t)
+
+Directions are centred at every step, so that nothing grows with the length of a sequence. O(n·L²), as forward–backward
+itself. Sequences whose scores differ too much for scaled probabilities go by conditional expectations on logarithms.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.inference.kernels.chain import Scratch, Tables, add_edges, backward, exact, forward, load
+from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.rescue import centre, log_forward, log_forward_backward, log_product, log_sum
+from tiltfit.inference.kernels.softmax import exp_of_negative
+from tiltfit.inference.kernels.tiles import LANES, WIDEST, product_tile
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[Any]
+
+
+class Store(NamedTuple):
+    """What forward–backward found, for all N positions, labels padded; ``scaled``: by sequence, whether it is here."""
+
+    step: FloatArray  # [N, P]: S
+    ahead: FloatArray  # [N, P]: a
+    back: FloatArray  # [N, P]: V
+    node: FloatArray  # [N, P]: marginals
+    scaled: npt.NDArray[np.bool_]
+
+
+@kernel
+def infer_and_store(
+    node: FloatArray,
+    log_z: FloatArray,
+    weight: FloatArray,
+    offsets: IndexArray,
+    kind: IndexArray,
+    order: IndexArray,
+    tables: Tables,
+    cuts: IndexArray,
+    outer: FloatArray,
+    direct: FloatArray,
+    store: Store,
+    first: int,
+    last: int,
+) -> None:
+    """``chain.infer_chunks`` that keeps its recursions; ``node`` are log-potentials and stay so. O(N·L²)."""
+    longest, n_labels = 0, node.shape[1]
+    for s in range(cuts[first], cuts[last]):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    scale, least = np.zeros(longest), np.zeros(LANES)
+    rescued = np.zeros((longest, n_labels))
+    for c in range(first, last):
+        for s in range(cuts[c], cuts[c + 1]):
+            start, stop = offsets[s], offsets[s + 1]
+            n = stop - start
+            ahead, back, local = store.ahead[start:stop], store.back[start:stop], store.node[start:stop]
+            scratch = Scratch(local, ahead, back, scale, least)
+            store.scaled[s] = False
+            log_z[s] = -np.inf
+            tops, node_spread = load(node, start, stop, local)
+            if tops == -np.inf:
+                local[:] = 0.0
+                continue
+            log_sum_, edge_spread = forward(scratch, tables, kind, start, n, n_labels)
+            if exact(scratch, node_spread + edge_spread):
+                if log_sum_ == -np.inf:
+                    local[:] = 0.0
+                    continue
+                _keep_steps(local, ahead, scale, n, store.step[start:stop])
+                backward(scratch, tables, kind, start, n, n_labels)
+                if weight[s] != 0.0:
+                    add_edges(scratch, kind, order, start, stop, n_labels, weight[s], outer[c])
+                store.scaled[s] = True
+                log_z[s] = tops + log_sum_
+                continue
+            rescued[:n] = node[start:stop]
+            log_z[s] = log_forward_backward(
+                rescued, kind[start:stop], 0, n, tables.log, tables.log_t, ahead, back, weight[s], direct[c]
+            )
+            local[:] = 0.0
+            local[:, :n_labels] = rescued[:n]
+
+
+@kernel
+def _keep_steps(local: FloatArray, ahead: FloatArray, scale: FloatArray, n: int, step: FloatArray) -> None:
+    """S_t = ψ_t·c_t. The scale of the last position also holds b_n = 1/Σa_n, which is taken out again."""
+    for t in range(n):
+        factor = scale[t]
+        if t == n - 1:
+            total = 0.0
+            for y in range(ahead.shape[1]):
+                total += ahead[t, y]
+            factor *= total
+        for y in range(ahead.shape[1]):
+            step[t, y] = local[t, y] * factor
+
+
+class Direction(NamedTuple):
+    """Where potentials move. ``dotted``: Φ̇ and its transpose, labels padded."""
+
+    node: FloatArray  # [N, L]: g
+    edge: FloatArray  # [K, P, P]: G
+    dotted: FloatArray
+    dotted_t: FloatArray
+    has_edges: bool
+
+
+@kernel
+def differentiate(
+    potentials: FloatArray,
+    direction: Direction,
+    log_z: FloatArray,
+    weight: FloatArray,
+    offsets: IndexArray,
+    kind: IndexArray,
+    order: IndexArray,
+    tables: Tables,
+    cuts: IndexArray,
+    outer: FloatArray,
+    direct: FloatArray,
+    store: Store,
+    out: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """out[N, L] ← Cov(1[y_t], D) of the sequences of chunks first … last − 1; Φ∘outer + direct are the covariances of
+    weighted edges but for G∘(edge marginals). O(N·L²)."""
+    longest, n_labels, width = 0, out.shape[1], store.ahead.shape[1]
+    for s in range(cuts[first], cuts[last]):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    ahead_dot, back_dot, mean = np.zeros((longest, width)), np.zeros((longest, width)), np.zeros(longest)
+    for c in range(first, last):
+        for s in range(cuts[c], cuts[c + 1]):
+            start, stop = offsets[s], offsets[s + 1]
+            if log_z[s] == -np.inf:
+                out[start:stop] = 0.0
+            elif not store.scaled[s]:
+                _by_logarithms(potentials, direction, kind, start, stop, tables, weight[s], direct[c], out)
+            else:
+                _ahead(store, direction, kind, start, stop, tables, ahead_dot, mean)
+                _back(store, direction, kind, start, stop, tables, ahead_dot, mean, back_dot, out)
+                if weight[s] != 0.0:
+                    local, ahead, back = store.node[start:stop], store.ahead[start:stop], store.back[start:stop]
+                    one, other = (
+                        Scratch(local, ahead_dot, back, mean, mean),
+                        Scratch(local, ahead, back_dot, mean, mean),
+                    )
+                    add_edges(one, kind, order, start, stop, n_labels, weight[s], outer[c])
+                    add_edges(other, kind, order, start, stop, n_labels, weight[s], outer[c])
+
+
+@kernel
+def _ahead(
+    store: Store,
+    direction: Direction,
+    kind: IndexArray,
+    start: int,
+    stop: int,
+    tables: Tables,
+    ahead_dot: FloatArray,
+    mean: FloatArray,
+) -> None:
+    """ȧ_t, and mean[t] = E[g_t] + E[G_t]. O(n·L²)."""
+    n_labels, width = direction.node.shape[1], ahead_dot.shape[1]
+    row, more = np.zeros((1, width)), np.zeros((1, width))
+    for t in range(start, stop):
+        centre_of = 0.0
+        for y in range(n_labels):
+            centre_of += store.node[t, y] * direction.node[t, y]
+        if t > start:
+            _product(ahead_dot, t - start - 1, tables.factor, kind[t], n_labels, row)
+            if direction.has_edges:
+                _product(store.ahead, t - 1, direction.dotted, kind[t], n_labels, more)
+                for y in range(n_labels):
+                    centre_of += more[0, y] * store.back[t, y]
+                    row[0, y] += more[0, y]
+        mean[t - start] = centre_of
+        for y in range(n_labels):
+            moved = store.ahead[t, y] * (direction.node[t, y] - centre_of)
+            ahead_dot[t - start, y] = row[0, y] * store.step[t, y] + moved
+
+
+@kernel
+def _back(
+    store: Store,
+    direction: Direction,
+    kind: IndexArray,
+    start: int,
+    stop: int,
+    tables: Tables,
+    ahead_dot: FloatArray,
+    mean: FloatArray,
+    back_dot: FloatArray,
+    out: FloatArray,
+) -> None:
+    """W_t and the covariances of nodes, after ``_ahead``. O(n·L²)."""
+    n_labels, width = direction.node.shape[1], back_dot.shape[1]
+    row, more = np.zeros((1, width)), np.zeros((1, width))  # row: ḃ_t
+    for t in range(stop - 1, start - 1, -1):
+        for y in range(n_labels):
+            a = store.ahead[t, y]
+            behind = row[0, y] if a > 0.0 else 0.0
+            moved = store.back[t, y] * (direction.node[t, y] - mean[t - start])
+            back_dot[t - start, y] = store.step[t, y] * behind + moved
+            before = ahead_dot[t - start, y] / a if a > 0.0 else 0.0
+            out[t, y] = store.node[t, y] * before + a * behind
+        if t > start:
+            _product(back_dot, t - start, tables.factor_t, kind[t], n_labels, row)
+            if direction.has_edges:
+                _product(store.back, t, direction.dotted_t, kind[t], n_labels, more)
+                for y in range(n_labels):
+                    row[0, y] += more[0, y]
+
+
+@kernel
+def _product(rows: FloatArray, i: int, table: FloatArray, k: int, n_labels: int, out: FloatArray) -> None:
+    """out[0] ← rows[i]·table[k]. O(L²)."""
+    column, width = 0, table.shape[2]
+    while column < width:
+        count = min(WIDEST, (width - column) // LANES)
+        product_tile(count, rows, i, table, k, n_labels, out, 0, column)
+        column += LANES * count
+
+
+@kernel
+def _by_logarithms(
+    node: FloatArray,
+    direction: Direction,
+    kind: IndexArray,
+    start: int,
+    stop: int,
+    tables: Tables,
+    weight: float,
+    direct: FloatArray,
+    out: FloatArray,
+) -> None:
+    """The same by F_t(j) = E[D up to t | y_t = j] and B_t(i) = E[D after t | y_t = i]: covariances are
+    p·(F + B − E[D]). O(n·L²) exponentials."""
+    n, width = stop - start, tables.log.shape[2]
+    x, beta, past, future = np.empty((n, width)), np.zeros((n, width)), np.zeros((n, width)), np.zeros((n, width))
+    log_forward(node, kind, start, stop, tables.log, x)
+    _past(direction, kind, start, stop, tables, x, past)
+    _future(node, direction, kind, start, stop, tables, x, beta, future)
+    share, mean = np.empty(width), 0.0
+    for t in range(n):
+        _shares(x[t], beta[t], node.shape[1], share)
+        if t == 0:
+            for y in range(node.shape[1]):
+                mean += share[y] * (past[0, y] + future[0, y])
+        for y in range(node.shape[1]):
+            out[start + t, y] = share[y] * (past[t, y] + future[t, y] - mean)
+        if t > 0 and weight != 0.0:
+            k = kind[start + t]
+            _add_pairs(
+                node[start + t], direction.node[start + t], tables.log[k], x[t - 1], x[t], beta[t], past[t - 1],
+                future[t], mean, weight, direct[k],
+            )  # fmt: skip
+
+
+@kernel
+def _past(
+    direction: Direction, kind: IndexArray, start: int, stop: int, tables: Tables, x: FloatArray, past: FloatArray
+) -> None:
+    """F_t(j) = g_t(j) + Σ_i P(i | j)·(F_{t−1}(i) + G(i, j))."""
+    n_labels, width = direction.node.shape[1], past.shape[1]
+    room, total = np.empty((width, width)), np.empty(width)
+    for t in range(stop - start):
+        if t > 0:
+            k = kind[start + t]
+            _conditional(x[t - 1], tables.log[k], n_labels, total, room)
+            for i in range(n_labels):
+                for j in range(n_labels):
+                    past[t, j] += room[i, j] * (past[t - 1, i] + direction.edge[k, i, j])
+        for j in range(n_labels):
+            past[t, j] += direction.node[start + t, j]
+
+
+@kernel
+def _future(
+    node: FloatArray,
+    direction: Direction,
+    kind: IndexArray,
+    start: int,
+    stop: int,
+    tables: Tables,
+    x: FloatArray,
+    beta: FloatArray,
+    future: FloatArray,
+) -> None:
+    """β, each row with maximum 0, and B_{t−1}(i) = Σ_j P(j | i)·(G(i, j) + g_t(j) + B_t(j))."""
+    n_labels, width = node.shape[1], beta.shape[1]
+    room, total, step = np.empty((width, width)), np.empty(width), np.full(width, -np.inf)
+    for t in range(stop - start - 1, 0, -1):
+        k = kind[start + t]
+        for j in range(n_labels):
+            step[j] = node[start + t, j] + beta[t, j] if x[t, j] > -np.inf else -np.inf
+        _conditional(step, tables.log_t[k], n_labels, total, room)
+        for j in range(n_labels):
+            for i in range(n_labels):
+                ahead = direction.node[start + t, j] + direction.edge[k, i, j] + future[t, j]
+                future[t - 1, i] += room[j, i] * ahead
+        log_product(step, tables.log_t[k], n_labels, beta[t - 1], room)
+        centre(beta[t - 1])
+
+
+@kernel
+def _add_pairs(
+    node: FloatArray,
+    direction: FloatArray,
+    table: FloatArray,
+    before: FloatArray,
+    x: FloatArray,
+    beta: FloatArray,
+    past: FloatArray,
+    future: FloatArray,
+    mean: float,
+    weight: float,
+    direct: FloatArray,
+) -> None:
+    """direct[i, j] += weight·p(i, j)·(F_{t−1}(i) + g_t(j) + B_t(j) − E[D])."""
+    n_labels = len(node)
+    pairs = np.empty((n_labels, n_labels))
+    top, level = -np.inf, 0.0
+    for i in range(n_labels):
+        for j in range(n_labels):
+            after = node[j] + beta[j] if x[j] > -np.inf else -np.inf
+            pairs[i, j] = before[i] + table[i, j] + after
+            top = max(top, pairs[i, j])
+    for i in range(n_labels):
+        for j in range(n_labels):
+            pairs[i, j] = exp_of_negative(pairs[i, j] - top)
+            level += pairs[i, j]
+    for i in range(n_labels):
+        for j in range(n_labels):
+            direct[i, j] += weight * pairs[i, j] / level * (past[i] + direction[j] + future[j] - mean)
+
+
+@kernel
+def _conditional(row: FloatArray, table: FloatArray, n_labels: int, total: FloatArray, room: FloatArray) -> None:
+    """room[i, j] ← P(i | j) ∝ exp(row[i] + table[i, j]); 0 where nothing is possible."""
+    log_product(row, table, n_labels, total, room)
+    for j in range(n_labels):
+        level = 0.0
+        for i in range(n_labels):
+            level += room[i, j]
+        for i in range(n_labels):
+            room[i, j] = room[i, j] / level if level > 0.0 else 0.0
+
+
+@kernel
+def _shares(x: FloatArray, beta: FloatArray, n_labels: int, share: FloatArray) -> None:
+    """share ∝ exp(x + β)."""
+    for y in range(len(share)):
+        share[y] = x[y] + beta[y] if y < n_labels and x[y] > -np.inf else -np.inf
+    centre(share)
+    level = log_sum(share)
+    for y in range(len(share)):
+        share[y] = exp_of_negative(share[y] - level)

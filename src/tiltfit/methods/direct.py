@@ -1,0 +1,106 @@
+"""Objectives that look at the model alone, without any q:
+
+    O(λ) = Σ_labelled w·(−log p_λ(y|x)) + ½‖λ‖²_α + γ·[Σ_partly w·(−log p_λ(what is known|x)) + R(p_λ)]
+
+minimised by one L-BFGS over λ. R is what methods differ in: a penalty on the model's own expectations (generalized
+expectation) or its entropy on unlabelled instances. Alternating projections have min_q [D(q‖p_λ) + U(m(q))] there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.features.constraints import ConstraintFeatures
+from tiltfit.methods.history import Fit, Round
+from tiltfit.methods.journal import Journal
+from tiltfit.methods.method import Run, final_evaluation
+from tiltfit.methods.problem import Problem
+from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.projections.information import Tilt
+from tiltfit.projections.moment import add_ridge
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """R(p_λ), its gradient, and how far expectations are from where constraints want them."""
+
+    value: float
+    gradient: FloatArray
+    worst_violation: float = 0.0
+
+
+def minimise_directly(problem: Problem, term: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
+    """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)|. In the end q is the projection of the model found."""
+    known = known_part(problem)
+    journal = Journal(run.callback, run.development)
+    journal.begin(start)
+    trials: dict[float, float] = {}  # the violation of every value since the last accepted step
+    evaluations = 0
+
+    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal evaluations
+        evaluations += 1
+        more = term(weights)
+        gradient = more.gradient
+        gradient *= problem.gamma
+        value = problem.gamma * more.value
+        if known is None:
+            value += add_ridge(problem.alpha, weights, gradient)
+        else:
+            now = known.evaluate(weights, None, 1e-8)
+            gradient += now.gradient
+            value += now.value
+        trials[value] = more.worst_violation
+        return value, gradient
+
+    def progress(_: int, value: float, slope: float, weights: FloatArray) -> bool:
+        violation = trials[value]
+        trials.clear()
+        trials[value] = violation
+        told = Round(
+            round=len(journal.rounds) + 1,
+            max_iter=run.max_iter,
+            objective=value,
+            information=value,
+            moment=value,
+            gap=0.0,
+            worst_violation=violation,
+            gradient=slope,
+            evaluations=evaluations,
+        )
+        return journal.add(told, weights)
+
+    limit = max(run.tol * steepest(objective(np.zeros(len(start)))[1]), 1e-12 * float(np.sum(problem.weight)))
+    found = minimise(
+        objective, start, gradient_tol=limit, max_iter=run.max_iter, progress=progress, workers=problem.model.workers
+    )
+    weights = journal.settle(found.x)
+    converged, message = found.converged, found.message
+    if journal.reason is not None:
+        converged, message = journal.is_enough, journal.reason
+    value = found.value if weights is found.x else objective(weights)[0]
+    final = final_evaluation(problem, weights, value, found.gradient)
+    return journal.finished(weights, final, converged, message)
+
+
+def known_part(problem: Problem) -> Problem | None:
+    """The problem of the labels alone: labelled instances, and what is known of partly labelled ones."""
+    if problem.tilt is not None and problem.tilt.rules is not None:
+        return replace(problem, tilt=_without_rows(problem.tilt)).active
+    return problem.take(problem.labelled) if len(problem.labelled) else None
+
+
+def _without_rows(tilt: Tilt) -> Tilt:
+    none = np.empty(0, dtype=np.intp)
+    features, _ = tilt.features.split(none)
+    assert isinstance(features, ConstraintFeatures)
+    empty = np.empty(0)
+    return replace(
+        tilt, features=features, penalty=tilt.penalty.take(none), support=empty, offset=empty, instances=None
+    )  # fmt: skip

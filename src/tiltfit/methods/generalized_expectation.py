@@ -1,0 +1,107 @@
+"""Generalized expectation (Mann & McCallum 2007, 2008; Druck, Mann & McCallum 2008): ``method="ge"``.
+
+    min_λ  Σ_labelled −log p_λ(y|x) + ½·α‖λ‖² + γ·U(m(p_λ))                                             (Eq. 5, 10)
+
+The *model's own* expectations are penalised, where alternating projections penalise those of the nearest q and fit the
+model to q. U must be smooth: L2 (``about``), KL (``distributed_as``), and bounds with ``slack=``. The gradient of U is
+a covariance (Eq. 11–12),
+
+    ∇U(m(p)) = Σ_x Cov_p(f(x, y), g(x, y)),      g = Σ_k U′(m_k)/c_k·f′_k
+
+that is, how expectations of f move when potentials move along g: a derivative of forward–backward along one direction
+(``inference.tangent``), O(N·L²) whatever the constraints, not the O(N·L³) of Eq. 12 (O(N·L⁴) for transitions) read
+directly. Since U enters by its slope at p and not by a projection, GE has no prices; those of the report are of the
+projection of the model that was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.tangent import tangent
+from tiltfit.language.constraint import Constraint
+from tiltfit.language.relations import About, DistributedAs
+from tiltfit.language.sentences import titled
+from tiltfit.methods.direct import Term, minimise_directly
+from tiltfit.methods.history import Fit
+from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
+from tiltfit.models.log_linear import LogLinear
+from tiltfit.projections.information import Tilt
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectationPenalty:
+    """U(m(p_λ)) on the instances of ``tilt``, which are those of ``model``."""
+
+    model: LogLinear
+    tilt: Tilt
+
+    def __call__(self, weights: FloatArray) -> Term:
+        tilt, features = self.tilt, self.model.features
+        potentials = self.model.potentials(weights)
+        edge = None if potentials.edge is None or tilt.parent is None else potentials.edge[tilt.parent]
+        here = tangent(tilt.structure, Potentials(potentials.node, edge), tilt.workers, tilt.weight)
+        m = tilt.shared_expectation(here.marginals)
+        slope = tilt.penalty.grad(m)
+        assert slope is not None  # refused before
+        node, pairs = here.along(tilt.features.score(slope / tilt.support))
+        node *= tilt.structure.spread(tilt.weight)[:, None]
+        by_kind = None
+        if pairs is not None and potentials.edge is not None:
+            by_kind = tilt.for_model(pairs, len(potentials.edge))
+        violation = float(np.max(tilt.penalty.violation(m), initial=0.0))
+        return Term(float(np.sum(tilt.penalty.value(m))), features.expect(node, by_kind), violation)
+
+
+def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+    """Minimise Eq. 5 from ``start``."""
+    problem = task.problem
+    if problem.tilt is None or not len(problem.tilt.penalty):
+        raise DataError(
+            "method='ge' learns from constraints, but none of them fires on unlabelled data. Use method='supervised'."
+        )
+    term = ExpectationPenalty(problem.model.take(problem.touched), problem.tilt)
+    return minimise_directly(problem, term, start, run)
+
+
+def refuse(case: Case) -> None:
+    """U must have a slope everywhere, and covariances must be computable."""
+    for constraint in case.constraints:
+        reason = _why_not(constraint)
+        if reason is not None:
+            name = titled(constraint, case.unit)  # type: ignore[arg-type]
+            raise UnsupportedError(f"method='ge' cannot take the constraint {name!r}: {reason}")
+
+
+def _why_not(constraint: Constraint) -> str | None:
+    if constraint.event.whole:
+        return (
+            "it counts in whole sequences, and the gradient needs its covariance with every feature. Use method='ap', "
+            "or a statement on labels, transitions or segments."
+        )
+    if constraint.is_hard:
+        return (
+            "a hard constraint has no slope where it holds and none where it does not. Give it slack=, or method='ap'."
+        )
+    if isinstance(constraint.relation, About) and constraint.relation.penalty == "l1":
+        return "|m − u| has a kink at its target. Use penalty='l2', or method='ap'."
+    assert isinstance(constraint.relation, About | DistributedAs) or constraint.slack
+    return None
+
+
+_JOINT = (
+    "GE penalises the expectations of a conditional model. Use method='ap', which is posterior regularization there, "
+    "or model={!r}."
+)
+METHOD = Method(
+    "ge",
+    "generalized expectation",
+    fit,
+    why_not={"naive_bayes": _JOINT.format("maxent"), "hmm": _JOINT.format("crf")},
+    refuse=refuse,
+    separate=False,
+)
