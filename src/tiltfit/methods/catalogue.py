@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tiltfit.methods import alternating_projections, entropy, generalized_expectation, supervised
+from tiltfit.methods import alternating_projections, entropy, generalized_expectation, label_regularization, supervised
 from tiltfit.methods.method import Method
 
 METHODS: dict[str, Method] = {
     module.METHOD.name: module.METHOD
-    for module in (alternating_projections, generalized_expectation, supervised, entropy)
+    for module in (alternating_projections, generalized_expectation, supervised, entropy, label_regularization)
 }

@@ -1,0 +1,70 @@
+"""Label regularisation: generalized expectation with the proportions of labels as its one constraint."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tiltfit import TiltClassifier, TiltTagger, expect, word
+from tiltfit.errors import ConstraintError, DataError
+
+TEXTS = ["puck ice", "puck goal", "bat ball", "ball base", "ice bat", "base", "goal"]
+HALF = ["h", None, "b", None, None, None, None]
+SHARES = {"b": 0.7, "h": 0.3}
+ADS = [["big", "room", ",", "call", "Ann"], ["sunny", ".", "call", "Bob"], ["big", "garden", "phone"], ["call"]]
+TAGS = [["s", "s", "s", "c", "c"], None, None, None]
+
+
+def lr(*constraints, cls=TiltClassifier, **options):
+    return cls(constraints, method="label_regularization", method_options=options, tol=1e-8)
+
+
+def test_it_is_ge_with_one_constraint():
+    one = lr(proportions=SHARES, strength=5.0).fit(TEXTS, HALF)
+    other = TiltClassifier([expect().distributed_as(SHARES, beta=1 / 5)], method="ge", tol=1e-8).fit(TEXTS, HALF)
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+    np.testing.assert_allclose(one.objective_, other.objective_)
+
+
+def test_of_sequences_too():
+    shares = {"c": 0.4, "s": 0.6}
+    one = lr(proportions=shares, strength=5.0, cls=TiltTagger).fit(ADS, TAGS)
+    said = [expect().distributed_as(shares, beta=1 / 5)]
+    other = TiltTagger(said, method="ge", tol=1e-8).fit(ADS, TAGS)
+    np.testing.assert_allclose(one.coef_, other.coef_, atol=1e-6)
+
+
+def test_a_stated_distribution_is_used_and_other_constraints_are_not():
+    other = expect("h", given=word("base")).about(0.9)
+    one = lr(expect().distributed_as(SHARES), other).fit(TEXTS, HALF)
+    two = lr(proportions=SHARES).fit(TEXTS, HALF)
+    np.testing.assert_allclose(one.coef_, two.coef_)
+    assert len(one.constraint_report_.to_dicts()) >= 2
+
+
+def test_else_the_labels_say_it():
+    labels = ["h", "h", "b", "h", None, None, None]
+    one = lr().fit(TEXTS, labels)
+    two = lr(proportions={"b": 2 / 6, "h": 4 / 6}, strength=40.0).fit(TEXTS, labels)
+    np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"proportions": {"x": 1.0}}, DataError, "'x', which is no class"),
+        ({"proportions": {"b": 0.9, "h": 0.3}}, ConstraintError, "must sum to 1"),
+        ({"proportions": 0.5}, DataError, "must be a dict"),
+        ({"strength": 0}, DataError, "strength=0 must be a positive"),
+    ],
+)
+def test_bad_options_are_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        lr(**options).fit(TEXTS, HALF)
+
+
+def test_it_needs_labels_and_unlabelled_data():
+    with pytest.raises(DataError, match="needs labelled instances"):
+        lr(expect().distributed_as(SHARES)).fit(TEXTS)
+    with pytest.raises(DataError, match="needs unlabelled data"):
+        lr().fit(TEXTS[:3], ["h", "h", "b"])
