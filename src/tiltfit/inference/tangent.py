@@ -24,18 +24,16 @@ class Tangent(Protocol):
     @property
     def marginals(self) -> Marginals: ...
     def along(self, direction: Potentials) -> tuple[FloatArray, FloatArray | None]:
-        """The derivatives of ``marginals.node`` and ``marginals.edge`` when potentials move along ``direction``; where
-        labels are forbidden it is not looked at."""
+        """The derivatives of weighted ``marginals.node`` and ``marginals.edge`` when potentials move along
+        ``direction``, which is finite."""
         ...
 
 
-def tangent(
-    structure: Independent | Chains, potentials: Potentials, workers: Workers, weight: FloatArray | None = None
-) -> Tangent:
-    """``weight``: of instances, in sums over edges."""
+def tangent(structure: Independent | Chains, potentials: Potentials, workers: Workers, weight: FloatArray) -> Tangent:
+    """``weight``: one an instance."""
     if isinstance(structure, Independent):
-        return IndependentTangent(structure.infer(potentials, workers))
-    return ChainTangent(structure, potentials, workers, np.ones(len(structure)) if weight is None else weight)
+        return IndependentTangent(structure.infer(potentials, workers), weight)
+    return ChainTangent(structure, potentials, workers, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +41,14 @@ class IndependentTangent:
     """Cov(1[y], d) = p_y·(d_y − Σ p·d)."""
 
     marginals: Marginals
+    weight: FloatArray
 
     def along(self, direction: Potentials) -> tuple[FloatArray, FloatArray | None]:
         p = self.marginals.node
-        with np.errstate(invalid="ignore"):
-            terms = np.where(p > 0, p * direction.node, 0.0)
-        return terms - p * terms.sum(axis=1, keepdims=True), None
+        moved = direction.node - np.einsum("iy,iy->i", p, direction.node)[:, None]
+        moved *= p
+        moved *= self.weight[:, None]
+        return moved, None
 
 
 class ChainTangent:
@@ -64,7 +64,7 @@ class ChainTangent:
         self._weight = np.ascontiguousarray(weight, dtype=np.float64)
         self._cuts = cuts = chains.cuts(tables.factor[0].size if chains.n_kinds else 1)
         n_labels, width = node.shape[1], tables.factor.shape[2]
-        step, ahead, back, local = (aligned((len(node), width)) for _ in range(4))
+        step, ahead, back, local = (_aligned(workers, len(node), width) for _ in range(4))
         self._store = store = Store(step, ahead, back, local, np.zeros(len(chains), dtype=np.bool_))
         log_z = np.empty(len(chains))
         outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
@@ -78,7 +78,7 @@ class ChainTangent:
         workers.run(run, chains.offsets[cuts] * n_labels)
         sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
         edges = np.ascontiguousarray(sums[:, :n_labels, :n_labels])
-        self.marginals = Marginals(log_z, np.ascontiguousarray(store.node[:, :n_labels]), edges)
+        self.marginals = Marginals(log_z, store.node[:, :n_labels], edges)
 
     def along(self, direction: Potentials) -> tuple[FloatArray, FloatArray | None]:
         from tiltfit.inference.kernels.chain import aligned
@@ -86,14 +86,14 @@ class ChainTangent:
 
         chains, tables, cuts, p = self._chains, self._tables, self._cuts, self.marginals
         n_labels = self._node.shape[1]
-        node = _finite(direction.node)
+        node = np.ascontiguousarray(direction.node)
         has_edges = direction.edge is not None
         edge = np.zeros(tables.factor.shape)
         if direction.edge is not None:
-            edge[:, :n_labels, :n_labels] = _finite(direction.edge)
+            edge[:, :n_labels, :n_labels] = direction.edge
         dotted = tables.factor * edge
         where = Direction(node, edge, dotted, np.ascontiguousarray(dotted.transpose(0, 2, 1)), has_edges)
-        out = np.empty(self._node.shape)
+        out = self._workers.room.empty(*self._node.shape)
         outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
 
         def run(a: int, b: int) -> None:
@@ -110,7 +110,8 @@ class ChainTangent:
         return out, np.ascontiguousarray(sums)
 
 
-def _finite(values: FloatArray) -> FloatArray:
-    """What is forbidden has no share in any covariance."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    return values if np.all(np.isfinite(values)) else np.where(np.isfinite(values), values, 0.0)
+def _aligned(workers: Workers, n: int, width: int) -> FloatArray:
+    """Rows that start on cache lines, in memory that is used again."""
+    room = workers.room.empty(n * width + 8)
+    first = -room.ctypes.data % 64 // 8
+    return room[first : first + n * width].reshape(n, width)

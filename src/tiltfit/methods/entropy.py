@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiltfit.errors import DataError
+from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import tangent
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
@@ -33,18 +34,20 @@ class Entropy:
         model = self.model
         potentials = model.potentials(weights)
         here = tangent(model.structure, potentials, model.workers, self.weight)
-        p, spread = here.marginals, model.structure.spread(self.weight)
-        score = float(spread @ np.einsum("ty,ty->t", p.node, _finite(potentials.node)))
-        if potentials.edge is not None and p.edge is not None:
-            score += float(np.sum(p.edge * _finite(potentials.edge)))
-        node, edge = here.along(potentials)
-        node *= -spread[:, None]
-        gradient = model.features.expect(node, None if edge is None else -edge)
+        p, s = here.marginals, _finite(potentials)
+        score = float(model.structure.spread(self.weight) @ np.einsum("ty,ty->t", p.node, s.node))
+        if s.edge is not None and p.edge is not None:
+            score += float(np.sum(p.edge * s.edge))
+        gradient = model.features.expect(*here.along(s))
+        gradient *= -1.0
         return Term(float(self.weight @ p.log_z) - score, gradient)
 
 
-def _finite(values: FloatArray) -> FloatArray:
-    return np.where(np.isfinite(values), values, 0.0)
+def _finite(potentials: Potentials) -> Potentials:
+    """What is forbidden has no share in any covariance."""
+    node, edge = (None if v is None else np.where(np.isfinite(v), v, 0.0) for v in (potentials.node, potentials.edge))
+    assert node is not None
+    return Potentials(node, edge)
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:

@@ -49,7 +49,6 @@ class ExpectationPenalty:
         slope = tilt.penalty.grad(m)
         assert slope is not None  # refused before
         node, pairs = here.along(tilt.features.score(slope / tilt.support))
-        node *= tilt.structure.spread(tilt.weight)[:, None]
         by_kind = None
         if pairs is not None and potentials.edge is not None:
             by_kind = tilt.for_model(pairs, len(potentials.edge))

@@ -10,7 +10,9 @@ an expectation along it is a covariance with D. In the scaled recursions of ``ch
                                                                                 + Φ̇∘(a_{t−1}⊗V_t)
 
 Directions are centred at every step, so that nothing grows with the length of a sequence. O(n·L²), as forward–backward
-itself. Sequences whose scores differ too much for scaled probabilities go by conditional expectations on logarithms.
+itself; before the first position at which something moves ȧ is zero, and after the last one ḃ is, so that few places
+that move, as labelled words are, cost half. Sequences whose scores differ too much for scaled probabilities go by
+conditional expectations on logarithms.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from tiltfit.inference.kernels.chain import Scratch, Tables, add_edges, backward
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.rescue import centre, log_forward, log_forward_backward, log_product, log_sum
 from tiltfit.inference.kernels.softmax import exp_of_negative
-from tiltfit.inference.kernels.tiles import LANES, WIDEST, product_tile
+from tiltfit.inference.kernels.tiles import LANES, WIDEST, outer_tile, product_tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
@@ -136,30 +138,71 @@ def differentiate(
     first: int,
     last: int,
 ) -> None:
-    """out[N, L] ← Cov(1[y_t], D) of the sequences of chunks first … last − 1; Φ∘outer + direct are the covariances of
-    weighted edges but for G∘(edge marginals). O(N·L²)."""
-    longest, n_labels, width = 0, out.shape[1], store.ahead.shape[1]
+    """out[N, L] ← weight·Cov(1[y_t], D) of the sequences of chunks first … last − 1; Φ∘outer + direct are the
+    covariances of weighted edges but for G∘(edge marginals). O(N·L²)."""
+    longest, width = 0, store.ahead.shape[1]
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
     ahead_dot, back_dot, mean = np.zeros((longest, width)), np.zeros((longest, width)), np.zeros(longest)
     for c in range(first, last):
         for s in range(cuts[c], cuts[c + 1]):
             start, stop = offsets[s], offsets[s + 1]
-            if log_z[s] == -np.inf:
+            if log_z[s] == -np.inf or weight[s] == 0.0:
                 out[start:stop] = 0.0
             elif not store.scaled[s]:
                 _by_logarithms(potentials, direction, kind, start, stop, tables, weight[s], direct[c], out)
             else:
-                _ahead(store, direction, kind, start, stop, tables, ahead_dot, mean)
-                _back(store, direction, kind, start, stop, tables, ahead_dot, mean, back_dot, out)
-                if weight[s] != 0.0:
-                    local, ahead, back = store.node[start:stop], store.ahead[start:stop], store.back[start:stop]
-                    one, other = (
-                        Scratch(local, ahead_dot, back, mean, mean),
-                        Scratch(local, ahead, back_dot, mean, mean),
-                    )
-                    add_edges(one, kind, order, start, stop, n_labels, weight[s], outer[c])
-                    add_edges(other, kind, order, start, stop, n_labels, weight[s], outer[c])
+                begin, end = _moving(direction, start, stop)
+                _ahead(store, direction, kind, start, stop, begin, tables, ahead_dot, mean)
+                _back(store, direction, kind, start, stop, end, tables, ahead_dot, mean, back_dot, weight[s], out)
+                ahead, back = store.ahead[start:stop], store.back[start:stop]
+                _add_edges(ahead_dot, back, kind, order, start, stop, begin + 1, stop, weight[s], outer[c])
+                _add_edges(ahead, back_dot, kind, order, start, stop, start, end, weight[s], outer[c])
+
+
+@kernel
+def _moving(direction: Direction, start: int, stop: int) -> tuple[int, int]:
+    """The first and the last position at which something moves; with edges: all."""
+    if direction.has_edges:
+        return start, stop - 1
+    begin, end = stop, start - 1
+    for t in range(start, stop):
+        if np.any(direction.node[t]):
+            begin, end = min(begin, t), t
+    return begin, end
+
+
+@kernel
+def _add_edges(
+    ahead: FloatArray,
+    back: FloatArray,
+    kind: IndexArray,
+    order: IndexArray,
+    start: int,
+    stop: int,
+    low: int,
+    high: int,
+    weight: float,
+    outer: FloatArray,
+) -> None:
+    """``chain.add_edges`` of the edges that lead to positions low … high."""
+    first, width = start + 1, outer.shape[2]
+    while first < stop:
+        k = kind[start + order[first]]
+        last = first + 1
+        while last < stop and kind[start + order[last]] == k:
+            last += 1
+        a, b = first, last  # within a kind they come in their order
+        while a < b and start + order[a] < low:
+            a += 1
+        while b > a and start + order[b - 1] > high:
+            b -= 1
+        column = 0
+        while column < width and a < b:
+            count = min(WIDEST, (width - column) // LANES)
+            outer_tile(count, ahead, back, order, a, b, outer, k, width, column, weight)
+            column += LANES * count
+        first = last
 
 
 @kernel
@@ -169,6 +212,7 @@ def _ahead(
     kind: IndexArray,
     start: int,
     stop: int,
+    begin: int,
     tables: Tables,
     ahead_dot: FloatArray,
     mean: FloatArray,
@@ -176,11 +220,13 @@ def _ahead(
     """ȧ_t, and mean[t] = E[g_t] + E[G_t]. O(n·L²)."""
     n_labels, width = direction.node.shape[1], ahead_dot.shape[1]
     row, more = np.zeros((1, width)), np.zeros((1, width))
-    for t in range(start, stop):
+    ahead_dot[: begin - start] = 0.0
+    mean[: begin - start] = 0.0
+    for t in range(begin, stop):
         centre_of = 0.0
         for y in range(n_labels):
             centre_of += store.node[t, y] * direction.node[t, y]
-        if t > start:
+        if t > begin:
             _product(ahead_dot, t - start - 1, tables.factor, kind[t], n_labels, row)
             if direction.has_edges:
                 _product(store.ahead, t - 1, direction.dotted, kind[t], n_labels, more)
@@ -200,13 +246,15 @@ def _back(
     kind: IndexArray,
     start: int,
     stop: int,
+    end: int,
     tables: Tables,
     ahead_dot: FloatArray,
     mean: FloatArray,
     back_dot: FloatArray,
+    weight: float,
     out: FloatArray,
 ) -> None:
-    """W_t and the covariances of nodes, after ``_ahead``. O(n·L²)."""
+    """W_t and the weighted covariances of nodes, after ``_ahead``. O(n·L²)."""
     n_labels, width = direction.node.shape[1], back_dot.shape[1]
     row, more = np.zeros((1, width)), np.zeros((1, width))  # row: ḃ_t
     for t in range(stop - 1, start - 1, -1):
@@ -216,8 +264,8 @@ def _back(
             moved = store.back[t, y] * (direction.node[t, y] - mean[t - start])
             back_dot[t - start, y] = store.step[t, y] * behind + moved
             before = ahead_dot[t - start, y] / a if a > 0.0 else 0.0
-            out[t, y] = store.node[t, y] * before + a * behind
-        if t > start:
+            out[t, y] = weight * (store.node[t, y] * before + a * behind)
+        if start < t <= end:
             _product(back_dot, t - start, tables.factor_t, kind[t], n_labels, row)
             if direction.has_edges:
                 _product(store.back, t, direction.dotted_t, kind[t], n_labels, more)
@@ -261,8 +309,8 @@ def _by_logarithms(
             for y in range(node.shape[1]):
                 mean += share[y] * (past[0, y] + future[0, y])
         for y in range(node.shape[1]):
-            out[start + t, y] = share[y] * (past[t, y] + future[t, y] - mean)
-        if t > 0 and weight != 0.0:
+            out[start + t, y] = weight * share[y] * (past[t, y] + future[t, y] - mean)
+        if t > 0:
             k = kind[start + t]
             _add_pairs(
                 node[start + t], direction.node[start + t], tables.log[k], x[t - 1], x[t], beta[t], past[t - 1],
