@@ -23,6 +23,7 @@ from tiltfit.features.products import narrowed
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.tangent import Direction
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -48,6 +49,11 @@ class Parts:
     def add_scores(self, prices: FloatArray, out: FloatArray) -> None:
         """``out`` += score(prices). O(firings·labels)."""
         out[self._places] += self._scores(prices)
+
+    def scores_where_firing(self, prices: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
+        """The scores of the places where something fires, and the number of each place among them (−1: it is none).
+        O(firings·labels)."""
+        return self._number, self._scores(prices)
 
     def expect(self, values: FloatArray, n_rows: int, weight: FloatArray | None = None) -> FloatArray:
         """``weight``: of places; 1 if absent. O(firings·labels)."""
@@ -82,6 +88,14 @@ class Parts:
         return slice(None) if len(found) == self.fires.shape[0] else found
 
     @cached_property
+    def _number(self) -> npt.NDArray[np.int32]:
+        """The number of every place among those where something fires."""
+        number = np.full(self.fires.shape[0], -1, dtype=np.int32)
+        at = np.arange(self.fires.shape[0])[self._places]
+        number[at] = np.arange(len(at), dtype=np.int32)
+        return number
+
+    @cached_property
     def _firing(self) -> sparse.csr_array:
         """The rows of ``fires`` that are not empty."""
         return self.fires if isinstance(self._places, slice) else sparse.csr_array(self.fires[self._places])
@@ -107,6 +121,14 @@ class ConstraintFeatures:
             return Potentials(node, whole=whole)
         n_labels = node.shape[1]
         return Potentials(node, self.edge.score(prices).reshape(-1, n_labels, n_labels), whole)
+
+    def direction(self, prices: FloatArray) -> Direction:
+        """``score(prices)``, without the positions at which nothing fires."""
+        assert self.whole is None  # statistics of whole sequences have no tangents
+        place, node = self.node.scores_where_firing(prices)
+        n_labels = node.shape[1]
+        edge = None if self.edge is None else self.edge.score(prices).reshape(-1, n_labels, n_labels)
+        return Direction(place, node, edge)
 
     def tilted(self, base: Potentials, prices: FloatArray, room: Room | None = None) -> Potentials:
         """``base`` + score(prices), in arrays of its own. Beside a copy of ``base``, O(firings·labels)."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
@@ -18,12 +19,26 @@ from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
 
 
+@dataclass(frozen=True, eq=False)
+class Direction:
+    """How potentials move: by node[place[t]] at position t (−1: not at all), and by ``edge`` on edges."""
+
+    place: npt.NDArray[np.int32]
+    node: FloatArray
+    edge: FloatArray | None = None
+
+    @staticmethod
+    def along(potentials: Potentials) -> Direction:
+        """All of them move by themselves."""
+        return Direction(np.arange(len(potentials.node), dtype=np.int32), potentials.node, potentials.edge)
+
+
 class Tangent(Protocol):
     """Marginals at some potentials, and their derivatives there."""
 
     @property
     def marginals(self) -> Marginals: ...
-    def along(self, direction: Potentials) -> tuple[FloatArray, FloatArray | None]:
+    def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
         """The derivatives of weighted ``marginals.node`` and ``marginals.edge`` when potentials move along
         ``direction``, which is finite."""
         ...
@@ -43,11 +58,11 @@ class IndependentTangent:
     marginals: Marginals
     weight: FloatArray
 
-    def along(self, direction: Potentials) -> tuple[FloatArray, FloatArray | None]:
-        p = self.marginals.node
-        moved = direction.node - np.einsum("iy,iy->i", p, direction.node)[:, None]
-        moved *= p
-        moved *= self.weight[:, None]
+    def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
+        at = np.flatnonzero(direction.place >= 0)
+        p, g = self.marginals.node[at], direction.node[direction.place[at]]
+        moved = np.zeros(self.marginals.node.shape)
+        moved[at] = self.weight[at, None] * p * (g - np.einsum("iy,iy->i", p, g)[:, None])
         return moved, None
 
 
@@ -80,24 +95,25 @@ class ChainTangent:
         edges = np.ascontiguousarray(sums[:, :n_labels, :n_labels])
         self.marginals = Marginals(log_z, store.node[:, :n_labels], edges)
 
-    def along(self, direction: Potentials) -> tuple[FloatArray, FloatArray | None]:
+    def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
+        from tiltfit.inference.kernels import tangent as kernels
         from tiltfit.inference.kernels.chain import aligned
-        from tiltfit.inference.kernels.tangent import Direction, differentiate
 
         chains, tables, cuts, p = self._chains, self._tables, self._cuts, self.marginals
         n_labels = self._node.shape[1]
-        node = np.ascontiguousarray(direction.node)
         has_edges = direction.edge is not None
         edge = np.zeros(tables.factor.shape)
         if direction.edge is not None:
             edge[:, :n_labels, :n_labels] = direction.edge
         dotted = tables.factor * edge
-        where = Direction(node, edge, dotted, np.ascontiguousarray(dotted.transpose(0, 2, 1)), has_edges)
+        transposed = np.ascontiguousarray(dotted.transpose(0, 2, 1))
+        node = np.ascontiguousarray(direction.node)
+        where = kernels.Direction(direction.place, node, edge, dotted, transposed, has_edges)
         out = self._workers.room.empty(*self._node.shape)
         outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
 
         def run(a: int, b: int) -> None:
-            differentiate(
+            kernels.differentiate(
                 self._node, where, p.log_z, self._weight, chains.offsets, chains.kind, chains.by_kind, tables, cuts,
                 outer, direct, self._store, out, a, b,
             )  # fmt: skip

@@ -16,7 +16,7 @@ import numpy as np
 
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.tangent import tangent
+from tiltfit.inference.tangent import Direction, tangent
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import FloatArray, Method, Run, Task
@@ -38,7 +38,7 @@ class Entropy:
         score = float(model.structure.spread(self.weight) @ np.einsum("ty,ty->t", p.node, s.node))
         if s.edge is not None and p.edge is not None:
             score += float(np.sum(p.edge * s.edge))
-        gradient = model.features.expect(*here.along(s))
+        gradient = model.features.expect(*here.along(Direction.along(s)))
         gradient *= -1.0
         return Term(float(self.weight @ p.log_z) - score, gradient)
 

@@ -48,7 +48,7 @@ class ExpectationPenalty:
         m = tilt.shared_expectation(here.marginals)
         slope = tilt.penalty.grad(m)
         assert slope is not None  # refused before
-        node, pairs = here.along(tilt.features.score(slope / tilt.support))
+        node, pairs = here.along(tilt.features.direction(slope / tilt.support))
         by_kind = None
         if pairs is not None and potentials.edge is not None:
             by_kind = tilt.for_model(pairs, len(potentials.edge))

@@ -111,9 +111,10 @@ def _keep_steps(local: FloatArray, ahead: FloatArray, scale: FloatArray, n: int,
 
 
 class Direction(NamedTuple):
-    """Where potentials move. ``dotted``: Φ̇ and its transpose, labels padded."""
+    """How potentials move. ``dotted``: Φ̇ and its transpose, labels padded."""
 
-    node: FloatArray  # [N, L]: g
+    place: npt.NDArray[np.int32]  # [N]: the row of ``node`` that is g_t, −1 where it is zero
+    node: FloatArray  # [M, L]
     edge: FloatArray  # [K, P, P]: G
     dotted: FloatArray
     dotted_t: FloatArray
@@ -167,7 +168,7 @@ def _moving(direction: Direction, start: int, stop: int) -> tuple[int, int]:
         return start, stop - 1
     begin, end = stop, start - 1
     for t in range(start, stop):
-        if np.any(direction.node[t]):
+        if direction.place[t] >= 0:
             begin, end = min(begin, t), t
     return begin, end
 
@@ -223,9 +224,10 @@ def _ahead(
     ahead_dot[: begin - start] = 0.0
     mean[: begin - start] = 0.0
     for t in range(begin, stop):
-        centre_of = 0.0
-        for y in range(n_labels):
-            centre_of += store.node[t, y] * direction.node[t, y]
+        place, centre_of = direction.place[t], 0.0
+        if place >= 0:
+            for y in range(n_labels):
+                centre_of += store.node[t, y] * direction.node[place, y]
         if t > begin:
             _product(ahead_dot, t - start - 1, tables.factor, kind[t], n_labels, row)
             if direction.has_edges:
@@ -235,8 +237,10 @@ def _ahead(
                     row[0, y] += more[0, y]
         mean[t - start] = centre_of
         for y in range(n_labels):
-            moved = store.ahead[t, y] * (direction.node[t, y] - centre_of)
-            ahead_dot[t - start, y] = row[0, y] * store.step[t, y] + moved
+            ahead_dot[t - start, y] = row[0, y] * store.step[t, y] - store.ahead[t, y] * centre_of
+        if place >= 0:
+            for y in range(n_labels):
+                ahead_dot[t - start, y] += store.ahead[t, y] * direction.node[place, y]
 
 
 @kernel
@@ -258,13 +262,18 @@ def _back(
     n_labels, width = direction.node.shape[1], back_dot.shape[1]
     row, more = np.zeros((1, width)), np.zeros((1, width))  # row: ḃ_t
     for t in range(stop - 1, start - 1, -1):
+        shift = mean[t - start]
+        # Two loops, and no branches (ȧ is zero where a is): each is short enough to run on vectors.
         for y in range(n_labels):
             a = store.ahead[t, y]
-            behind = row[0, y] if a > 0.0 else 0.0
-            moved = store.back[t, y] * (direction.node[t, y] - mean[t - start])
-            back_dot[t - start, y] = store.step[t, y] * behind + moved
-            before = ahead_dot[t - start, y] / a if a > 0.0 else 0.0
-            out[t, y] = weight * (store.node[t, y] * before + a * behind)
+            row[0, y] = row[0, y] if a > 0.0 else 0.0
+            out[t, y] = weight * (store.node[t, y] * ahead_dot[t - start, y] / (a if a > 0.0 else 1.0) + a * row[0, y])
+        for y in range(n_labels):
+            back_dot[t - start, y] = store.step[t, y] * row[0, y] - store.back[t, y] * shift
+        place = direction.place[t]
+        if place >= 0:
+            for y in range(n_labels):
+                back_dot[t - start, y] += store.back[t, y] * direction.node[place, y]
         if start < t <= end:
             _product(back_dot, t - start, tables.factor_t, kind[t], n_labels, row)
             if direction.has_edges:
@@ -312,10 +321,18 @@ def _by_logarithms(
             out[start + t, y] = weight * share[y] * (past[t, y] + future[t, y] - mean)
         if t > 0:
             k = kind[start + t]
+            for y in range(node.shape[1]):
+                future[t, y] += _moved(direction, start + t, y)
             _add_pairs(
-                node[start + t], direction.node[start + t], tables.log[k], x[t - 1], x[t], beta[t], past[t - 1],
-                future[t], mean, weight, direct[k],
-            )  # fmt: skip
+                node[start + t], tables.log[k], x[t - 1], x[t], beta[t], past[t - 1], future[t], mean, weight, direct[k]
+            )
+
+
+@kernel
+def _moved(direction: Direction, t: int, y: int) -> float:
+    """g_t(y)."""
+    place = direction.place[t]
+    return direction.node[place, y] if place >= 0 else 0.0
 
 
 @kernel
@@ -333,7 +350,7 @@ def _past(
                 for j in range(n_labels):
                     past[t, j] += room[i, j] * (past[t - 1, i] + direction.edge[k, i, j])
         for j in range(n_labels):
-            past[t, j] += direction.node[start + t, j]
+            past[t, j] += _moved(direction, start + t, j)
 
 
 @kernel
@@ -358,7 +375,7 @@ def _future(
         _conditional(step, tables.log_t[k], n_labels, total, room)
         for j in range(n_labels):
             for i in range(n_labels):
-                ahead = direction.node[start + t, j] + direction.edge[k, i, j] + future[t, j]
+                ahead = _moved(direction, start + t, j) + direction.edge[k, i, j] + future[t, j]
                 future[t - 1, i] += room[j, i] * ahead
         log_product(step, tables.log_t[k], n_labels, beta[t - 1], room)
         centre(beta[t - 1])
@@ -367,7 +384,6 @@ def _future(
 @kernel
 def _add_pairs(
     node: FloatArray,
-    direction: FloatArray,
     table: FloatArray,
     before: FloatArray,
     x: FloatArray,
@@ -378,7 +394,7 @@ def _add_pairs(
     weight: float,
     direct: FloatArray,
 ) -> None:
-    """direct[i, j] += weight·p(i, j)·(F_{t−1}(i) + g_t(j) + B_t(j) − E[D])."""
+    """direct[i, j] += weight·p(i, j)·(F_{t−1}(i) + g_t(j) + B_t(j) − E[D]); ``future`` is g + B."""
     n_labels = len(node)
     pairs = np.empty((n_labels, n_labels))
     top, level = -np.inf, 0.0
@@ -393,7 +409,7 @@ def _add_pairs(
             level += pairs[i, j]
     for i in range(n_labels):
         for j in range(n_labels):
-            direct[i, j] += weight * pairs[i, j] / level * (past[i] + direction[j] + future[j] - mean)
+            direct[i, j] += weight * pairs[i, j] / level * (past[i] + future[j] - mean)
 
 
 @kernel
