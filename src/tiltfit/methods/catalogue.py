@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tiltfit.methods import alternating_projections, supervised
+from tiltfit.methods import alternating_projections, label_model, self_training, supervised, vote
 from tiltfit.methods.method import Method
 
-METHODS: dict[str, Method] = {module.METHOD.name: module.METHOD for module in (alternating_projections, supervised)}
+METHODS: dict[str, Method] = {
+    module.METHOD.name: module.METHOD
+    for module in (alternating_projections, supervised, self_training, vote, label_model)
+}
