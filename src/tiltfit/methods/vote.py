@@ -3,8 +3,9 @@
     min_λ  Σ_labelled −log p_λ(y|x) + γ·Σ_voted −log p_λ(v|x) + ½·α‖λ‖²
 
 v is the label with most votes (``methods.majority_vote``); rows without votes, and rows where two labels share the
-lead, are not used. On sequences tokens are voted on: v is what is voted in a sequence, and p_λ(v|x) sums over all labels of
-its other tokens. What y says wins: a label that is known stays, and labels outside of a set in y get no votes.
+lead, are not used. On sequences tokens are voted on: v is what is voted in a sequence, and p_λ(v|x) sums over all
+labels of its other tokens. What y says wins: a label that is known stays, and labels outside of a set in y get no
+votes.
 
 Alternating projections keep the targets: "90 %" is met on average and the model decides which rows are the other 10 %.
 Here every vote counts as the label of its row, 0.6 and 0.95 alike. It is common practice for labelling rules, and what
