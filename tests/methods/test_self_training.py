@@ -48,13 +48,14 @@ ADS = [["big", "room"], ["call", "Ann"], ["big", "garden"], ["call", "Bob", "Ann
 TAGS = [["s", "s"], ["c", "n"], ["s", None], None, None]
 
 
-def test_a_tagger_labels_sequences_by_the_mean_of_its_tokens():
+@pytest.mark.parametrize("threshold", [0.7, 0.8, 0.85])
+def test_a_tagger_labels_sequences_by_the_mean_of_its_tokens(threshold):
     options = {"classes": ["c", "n", "s"], "alpha": 0.05, "tol": 1e-9}
-    found = TiltTagger(**options, method="self_training", method_options={"threshold": 0.85}).fit(ADS, TAGS)
+    found = TiltTagger(**options, method="self_training", method_options={"threshold": threshold}).fit(ADS, TAGS)
     tags = TAGS
     for _ in range(21):
         plain = TiltTagger(**options).fit(ADS, tags)
-        last, tags = tags, [_surest(plain, ad, known, 0.85) for ad, known in zip(ADS, TAGS, strict=True)]
+        last, tags = tags, [_surest(plain, ad, known, threshold) for ad, known in zip(ADS, TAGS, strict=True)]
         if last == tags:
             break
     assert tags != TAGS
