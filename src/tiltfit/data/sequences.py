@@ -19,10 +19,10 @@ import numpy.typing as npt
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.inputs import Inputs, TableInputs, Unit, WordIndex, tokenise
 from tiltfit.data.positions import Origin, flatten
-from tiltfit.data.tags import encode_tags
+from tiltfit.data.tags import encode_known_tags, encode_tags
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
-__all__ = ["Sequences", "TokenIndex", "TokenInputs", "as_sequences", "encode_tags"]
+__all__ = ["Sequences", "TokenIndex", "TokenInputs", "as_sequences", "encode_known_tags", "encode_tags"]
 
 IntArray = npt.NDArray[np.intp]
 Kind = Literal["tokens", "attributes"]

@@ -2,6 +2,7 @@
 
 y is None, or holds for every sequence None (nothing is known) or one label a position, None or NaN where it is unknown.
 −1 means unlabelled when ``classes`` is given without it, or when y has at least two other values; else it is a label.
+A set in the place of a label says that the label is one of its members (``data.partial``).
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.inputs import is_missing
+from tiltfit.data.partial import is_partial, members, ruled_out, single
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
 
 if TYPE_CHECKING:
     from tiltfit.data.sequences import Sequences
 
 IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 
 UNLABELLED = -1
 _KINDS = (str, bool, int, float)
@@ -45,23 +48,41 @@ def encode_tags(
     >>> found.tolist(), codes.tolist()
     (['a', 'b'], [1, -1, -1])
     """
+    return encode_known_tags(y, sequences, classes, named, least)[:2]
+
+
+def encode_known_tags(
+    y: object,
+    sequences: Sequences,
+    classes: Iterable[object] | None = None,
+    named: Iterable[object] = (),
+    least: int = 2,
+) -> tuple[npt.NDArray[Any], IntArray, BoolArray | None]:
+    """As ``encode_tags``, and what sets rule out (positions × classes; None: nothing)."""
     declared = None if classes is None else [_label(c, "A label of classes") for c in classes]
     seen: dict[Key, int] = {}  # label -> number in order of appearance
-    codes = _appearances(y, sequences, seen)
-    known = _without_minus_one(list(seen), declared)
-    found = _classes(declared, known, named, y, least)
+    sets: dict[int, list[Key]] = {}
+    codes = _appearances(y, sequences, seen, sets)
+    known = _without_minus_one(list(seen), [key for held in sets.values() for key in held], declared)
+    inside = [key for held in sets.values() for key in held if key not in known]
+    found = _classes(declared, [*known, *dict.fromkeys(inside)], named, y, least)
     number = {_key(c): k for k, c in enumerate(found.tolist())}
     table = np.full(len(seen) + 1, UNLABELLED, dtype=np.intp)  # the last entry is that of −1
     for key in known:
         if key not in number:
             i = int(np.flatnonzero(codes == seen[key])[0])
-            raise _unknown(key[1], sequences.place(i, "y"), found.tolist())
+            raise _unknown(key[1], f"{sequences.place(i, 'y')} is labelled", found.tolist())
         table[seen[key]] = number[key]
-    return found, table[codes]
+    for i, held in sets.items():
+        for key in held:
+            if key not in number:
+                raise _unknown(key[1], f"{sequences.place(i, 'y')} is a set with the label", found.tolist())
+    allowed = {i: [number[key] for key in held] for i, held in sets.items()}
+    return found, table[codes], ruled_out(allowed, sequences.n, len(found))
 
 
-def _appearances(y: object, sequences: Sequences, seen: dict[Key, int]) -> IntArray:
-    """The number in ``seen`` of every position's label; fills ``seen``."""
+def _appearances(y: object, sequences: Sequences, seen: dict[Key, int], sets: dict[int, list[Key]]) -> IntArray:
+    """The number in ``seen`` of every position's label; fills ``seen``, and ``sets`` where y holds one."""
     codes = np.full(sequences.n, UNLABELLED, dtype=np.intp)
     if y is None:
         return codes
@@ -75,9 +96,13 @@ def _appearances(y: object, sequences: Sequences, seen: dict[Key, int]) -> IntAr
                 f"Sequence {k} has {end - start} positions, but y[{k}] has {len(labels)} labels. "
                 "Give one label a position (None where it is unknown)."
             )
-        for i, value in enumerate(labels, start):
+        for i, given in enumerate(labels, start):
+            value = given if type(given) in _PLAIN else single(given)
             if type(value) in _PLAIN:
                 codes[i] = seen.setdefault((type(value), value), len(seen))
+            elif is_partial(value):
+                where = sequences.place(i, "y")
+                sets[i] = [_key(_label(v, f"A label in {where}")) for v in members(value, where)]
             elif not _is_unknown(value):
                 codes[i] = seen.setdefault(_key(_label(value, sequences.place(i, "y"))), len(seen))
     return codes
@@ -110,13 +135,14 @@ def _labels(row: Any, k: int) -> list[Any]:
     )
 
 
-def _without_minus_one(seen: list[Key], declared: list[Any] | None) -> list[Key]:
+def _without_minus_one(seen: list[Key], inside: list[Key], declared: list[Any] | None) -> list[Key]:
+    """``inside``: the labels of sets, which are labels of y: −1 among them is one."""
     minus_one = [key for key in seen if key[0] in (int, float) and key[1] == -1]
     others = [key for key in seen if key not in minus_one]
     if declared is not None:
         is_class = any(not isinstance(c, str | bool) and c == -1 for c in declared)
     else:
-        is_class = len(others) < 2
+        is_class = len({*others, *inside}) < 2 or any(key in minus_one for key in inside)
     return seen if is_class else others
 
 
@@ -162,4 +188,4 @@ def _unknown(value: object, where: str, classes: list[Any]) -> UnknownLabelError
     same = next((c for c in classes if str(c) == str(value)), None)
     hint = did_you_mean(value, classes) if same is None else f" {same!r} and {value!r} are of different types."
     known = ", ".join(map(repr, classes))
-    return UnknownLabelError(f"{where} is labelled {value!r}, which is not one of the classes ({known}).{hint}")
+    return UnknownLabelError(f"{where} {value!r}, which is not one of the classes ({known}).{hint}")

@@ -49,8 +49,13 @@ def log_base(base: Any, X: Any, n: int, classes: npt.NDArray[Any], *, fitting: b
         return np.asarray(np.log(shares / shares.sum(axis=1, keepdims=True)))
 
 
-def refuse_impossible_labels(base: FloatArray | None, labels: npt.NDArray[np.intp], classes: npt.NDArray[Any]) -> None:
-    """A label that q₀ gives probability 0 can never be fitted: name the row."""
+def refuse_impossible_labels(
+    base: FloatArray | None,
+    labels: npt.NDArray[np.intp],
+    classes: npt.NDArray[Any],
+    banned: npt.NDArray[np.bool_] | None = None,
+) -> None:
+    """A label that q₀ gives probability 0 can never be fitted, nor a set of such labels: name the row."""
     if base is None:
         return
     known = np.flatnonzero(labels >= 0)
@@ -60,6 +65,13 @@ def refuse_impossible_labels(base: FloatArray | None, labels: npt.NDArray[np.int
             f"base= gives probability 0 to the label {classes.tolist()[labels[zero[0]]]!r} of row {zero[0]}. "
             "Mix base= with a little of the uniform distribution, or correct the label."
         )
+    if banned is not None:
+        zero = np.flatnonzero((banned | np.isneginf(base)).all(axis=1))
+        if len(zero):
+            raise DataError(
+                f"base= gives probability 0 to every label of the set in row {zero[0]}. Mix base= with a little of the "
+                "uniform distribution, or correct the set."
+            )
 
 
 def _aligned(base: Any, shares: FloatArray, classes: npt.NDArray[Any]) -> FloatArray:

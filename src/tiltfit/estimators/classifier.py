@@ -31,7 +31,7 @@ from tiltfit.estimators.learning import fitted_prices, learn, projected, report,
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
-from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled, warn_unspoken_classes
+from tiltfit.estimators.targets import as_objects, encode_known, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.hashing import buckets
@@ -68,7 +68,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model : str
         ``"maxent"``.
     method : str
-        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"supervised"``.
+        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"supervised"``,
+        ``"self_training"`` (its own surest labels), ``"vote"`` (of the constraints on single rows) or
+        ``"label_model"`` (the same votes, weighed by how right each constraint seems to be).
     method_options : dict, optional
         Options of the method.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
@@ -197,7 +199,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
-        """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows.
+        """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows. A set in y says
+        that the label is one of its members.
 
         ``dev=(X_dev, y_dev)``: after every round the model is scored there (accuracy; unlabelled rows do not count). It
         stops after ``patience`` rounds without a better score, and the best round's model is kept.
@@ -226,22 +229,22 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
         encoder, matrix, inputs = self._learn_encoder(X, self.vectorizer)
-        classes, labels = encode_labels(y, inputs.n, self.classes, constraints)
+        classes, labels, banned = encode_known(y, inputs.n, self.classes, constraints)
         constraints = constraints.with_classes(classes.tolist())
         options.check(constraints, inputs.unit)
         weight = self._weights(sample_weight, matrix)
         workers = options.workers()
         q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
-        refuse_impossible_labels(q0, labels, classes)
+        refuse_impossible_labels(q0, labels, classes, banned)
         names = encoder.names if encoder is not None else self._names()
         is_hashed = bool(names and buckets(names))
         model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
-            online=options.solver == "online", separate=options.method.separate,
+            online=options.solver == "online", separate=options.method.separate, banned=banned,
         )  # fmt: skip
-        warn_unspoken_classes(classes, labels, constraints)
-        unit = inputs.unit
+        warn_unspoken_classes(classes, labels, constraints, banned)
+        unit, votes = inputs.unit, options.votes(constraints, inputs)
         del inputs  # its indexes are as large as X, and nobody looks at it any more
         if not np.any(labels >= 0) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no row has a label, and no constraint fires on this data.")
@@ -257,7 +260,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert isinstance(model.features, AttributeFeatures)
         given = self._given_start(classes, names, matrix.shape[1])
         fit, stream = learn(
-            Task(problem, grounded),
+            Task(problem, grounded, votes),
             options,
             given=None if given is None else model.features.own(given),
             estimator=self,
@@ -459,9 +462,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
         """``fitting``: X is what the model was fitted on just now, and so is ``base``, if that is an array."""
         matrix = self._matrix(X)
-        _, labels = encode_labels(y, matrix.shape[0], self.classes_.tolist(), self._constraints)
+        _, labels, banned = encode_known(y, matrix.shape[0], self.classes_.tolist(), self._constraints)
         model, potentials, marginals = self._infer(X, matrix, fitting=fitting)
-        grounded = self._ground(self._inputs(X, matrix), self._weights(sample_weight, matrix), labels, Workers())
+        weight = self._weights(sample_weight, matrix)
+        grounded = self._ground(self._inputs(X, matrix), weight, labels, Workers(), banned=banned)
         q = marginals.node
         found = projected(model, potentials, marginals, grounded, prices, self._prices)
         if found is not None:
@@ -478,7 +482,14 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model, potentials, model.structure.infer(potentials, workers)
 
     def _ground(
-        self, inputs: Inputs, weight: FloatArray, labels: npt.NDArray[np.intp], workers: Workers, *, part: bool = False
+        self,
+        inputs: Inputs,
+        weight: FloatArray,
+        labels: npt.NDArray[np.intp],
+        workers: Workers,
+        *,
+        part: bool = False,
+        banned: npt.NDArray[np.bool_] | None = None,
     ) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
         if lost:
@@ -487,7 +498,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         structure, classes = Independent(inputs.n), self.classes_.tolist()
-        return ground(self._constraints, inputs, classes, structure, labels, weight, self._strength, workers, part=part)
+        return ground(
+            self._constraints, inputs, classes, structure, labels, weight, self._strength, workers, part=part,
+            banned=banned,
+        )  # fmt: skip
 
     @property
     def _base_now(self) -> Any:

@@ -10,7 +10,7 @@ from tiltfit.estimators.base import log_base, refuse_impossible_labels
 from tiltfit.estimators.encoders import TableEncoder
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes, refuse_start
-from tiltfit.estimators.targets import as_objects, encode_labels, find_unlabelled
+from tiltfit.estimators.targets import as_objects, encode_known, encode_labels, find_unlabelled, set_members
 from tiltfit.execution.workers import Workers
 from tiltfit.features.hashing import buckets
 from tiltfit.language.constraint import ConstraintSet
@@ -68,12 +68,12 @@ def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weigh
     else:
         classifier._encoder, matrix = encoder.learn(X)
     inputs = classifier._inputs(X, matrix)
-    _, labels = encode_labels(y, inputs.n, names, classifier._constraints)
+    _, labels, banned = encode_known(y, inputs.n, names, classifier._constraints)
     weight = classifier._weights(sample_weight, matrix)
     q0 = log_base(classifier._base_now, X, inputs.n, classifier.classes_, fitting=False)
-    refuse_impossible_labels(q0, labels, classifier.classes_)
+    refuse_impossible_labels(q0, labels, classifier.classes_, banned)
     workers = Workers(threads(classifier.n_jobs))
-    grounded = classifier._ground(inputs, weight, labels, workers, part=True)
+    grounded = classifier._ground(inputs, weight, labels, workers, part=True, banned=banned)
     problem = Problem(
         model=classifier._model(matrix, q0, workers),
         labels=labels,
@@ -90,4 +90,4 @@ def _labels(y: Any) -> list[Any]:
     if y is None:
         return []
     values = as_objects(y)
-    return list(values[~find_unlabelled(values, None)].tolist())
+    return [*values[~find_unlabelled(values, None)].tolist(), *set_members(values)]

@@ -57,7 +57,7 @@ class Labelled:
             found, labels = encode_labels(y, inputs.n, declared, ConstraintSet())
             here = Labelled(inputs, found.tolist(), Independent(inputs.n), labels)
         if not np.any(here.labels >= 0):
-            raise DataError("constraints_from_labels needs labels, but all of y is -1, which is no class.")
+            raise DataError("constraints_from_labels needs labels, but all of y is -1, which is no class, or a set.")
         return here
 
     @property
@@ -128,7 +128,11 @@ class Labelled:
 
 
 def _is_list(value: Any) -> bool:
-    return hasattr(value, "__len__") and hasattr(value, "__iter__") and not isinstance(value, str | bytes)
+    return (
+        hasattr(value, "__len__")
+        and hasattr(value, "__iter__")
+        and not isinstance(value, str | bytes | set | frozenset)
+    )
 
 
 def _is_tagged(y: Any) -> bool:

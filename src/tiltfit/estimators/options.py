@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 
-from tiltfit.data.inputs import Unit
+from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.estimators.streaming import online_options
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.priced import HOW
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
+from tiltfit.methods.majority_vote import Votes, majority_vote
 from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
@@ -87,6 +88,10 @@ class Options:
     def check(self, constraints: ConstraintSet, unit: Unit) -> None:
         """Refuse what the method cannot do with this model and these constraints."""
         self.method.check(Case(self.model, self.solver, self.inference, constraints, unit))
+
+    def votes(self, constraints: ConstraintSet, inputs: Inputs) -> Votes | None:
+        """What the constraints say of single rows or tokens, if the method learns from that."""
+        return majority_vote(constraints, inputs, constraints.classes or ()) if self.method.votes else None
 
     def workers(self) -> Workers:
         """Threads to run kernels on."""

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
+from tiltfit.data.sequences import Sequences, as_sequences, encode_known_tags, encode_tags
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
@@ -170,7 +170,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
-        """Learn from X; y may be None (nothing labelled), or hold None for an unlabelled sequence or token.
+        """Learn from X; y may be None (nothing labelled), or hold None for an unlabelled sequence or token. A set in
+        the place of a label says that the label is one of its members.
 
         ``sample_weight``: one a sequence. ``dev=(X_dev, y_dev)``: after every round the model is scored there (token
         accuracy; unlabelled tokens do not count). It stops after ``patience`` rounds without a better score, and the
@@ -200,7 +201,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
         constraints = ConstraintSet.of(self.constraints, "tokens")
         sequences = as_sequences(X, allow_empty=False)
-        classes, labels = encode_tags(
+        classes, labels, banned = encode_known_tags(
             y, sequences, self.classes if self.classes is not None else constraints.classes, _named(constraints)
         )
         constraints = constraints.with_classes(classes.tolist(), "tokens")
@@ -223,11 +224,14 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
+        inputs = sequences.inputs()
         grounded = ground(
-            constraints, sequences.inputs(), classes.tolist(), model.structure, labels, weight, strength, workers,
+            constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
             inference=self.inference, seed=seed, online=options.solver == "online", separate=options.method.separate,
+            banned=banned,
         )  # fmt: skip
         refuse_impossible(model, grounded)
+        votes = options.votes(constraints, inputs)
         problem = Problem(
             model=model,
             labels=labels,
@@ -241,9 +245,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             raise DataError("There is nothing to learn from: no token has a label, and no constraint fires here.")
         given = self._given_start(classes, encoder, model)
         if given is None and self.init is None and problem.is_sampled and options.solver != "online":
-            given = self._local_start(problem, constraints, sequences, options)
+            given = self._local_start(problem, constraints, sequences, options, banned)
         fit, stream = learn(
-            Task(problem, grounded),
+            Task(problem, grounded, votes),
             options,
             given=given,
             estimator=self,
@@ -329,10 +333,10 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         constraints speak of the other tokens.
         """
         sequences, model, potentials = self._potentials(X)
-        _, labels = encode_tags(y, sequences, self.classes_.tolist())
+        _, labels, banned = encode_known_tags(y, sequences, self.classes_.tolist())
         p = self._infer(model, potentials)
         weight = sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
-        grounded = self._ground(_without_empty(sequences), model, weight, labels)
+        grounded = self._ground(_without_empty(sequences), model, weight, labels, banned=banned)
         found = projected(model, potentials, p, grounded, prices, self._prices)
         best = model.structure.best(potentials, model.workers)[0] if decode else None
         if found is not None:
@@ -410,7 +414,12 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         return matched_tables(source, classes, encoder.names, encoder.edge_names)
 
     def _local_start(
-        self, problem: Problem, constraints: ConstraintSet, sequences: Sequences, options: Options
+        self,
+        problem: Problem,
+        constraints: ConstraintSet,
+        sequences: Sequences,
+        options: Options,
+        banned: npt.NDArray[np.bool_] | None,
     ) -> FloatArray | None:
         """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
         local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
@@ -419,7 +428,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             warnings.simplefilter("ignore")  # all of it is said of the full set
             grounded = ground(
                 local, sequences.inputs(), names, model.structure, problem.labels, problem.weight, options.strength,
-                model.workers,
+                model.workers, banned=banned,
             )  # fmt: skip
         if grounded.tilt is None and not len(problem.labelled):
             return None
@@ -457,6 +466,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         labels: npt.NDArray[np.intp],
         *,
         part: bool = False,
+        banned: npt.NDArray[np.bool_] | None = None,
     ) -> Grounded:
         lost = getattr(self, "_lost_constraints", ())
         if lost:
@@ -476,6 +486,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             inference=self._inference[0],
             seed=self._inference[1],
             part=part,
+            banned=banned,
         )
         refuse_impossible(model, grounded)
         return grounded

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltfit.data.sequences import as_sequences, encode_tags
+from tiltfit.data.sequences import as_sequences, encode_known_tags, encode_tags
 from tiltfit.errors import UnsupportedError
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid, sequence_weights
@@ -69,13 +69,13 @@ def chunk(tagger: TiltTagger, X: Any, y: Any, classes: Any, sample_weight: Any) 
     names = tagger.classes_.tolist()
     refuse_other_classes(classes, names)
     sequences = as_sequences(X, allow_empty=False)
-    _, labels = encode_tags(y, sequences, names)
+    _, labels, banned = encode_known_tags(y, sequences, names)
     if tagger._valid:
         refuse_invalid(names, labels, sequences)
     weight = sequence_weights(sample_weight, sequences.n_sequences)
     matrix, workers = tagger._encoder.transform(sequences), Workers(threads(tagger.n_jobs))
     model = tagger._encoder.model(matrix, sequences, names, workers, valid=tagger._valid)
-    grounded = tagger._ground(sequences, model, weight, labels, part=True)
+    grounded = tagger._ground(sequences, model, weight, labels, part=True, banned=banned)
     problem = Problem(
         model=model,
         labels=labels,

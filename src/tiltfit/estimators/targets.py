@@ -12,6 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tiltfit.data.inputs import is_missing
+from tiltfit.data.partial import is_partial, members, ruled_out, single
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact, label
@@ -20,13 +21,21 @@ UNLABELLED = -1
 """The class number of an unlabelled row."""
 
 IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 Classes = npt.NDArray[Any]
 
 
 def encode_labels(
     y: object, n: int, declared: Iterable[object] | None, constraints: ConstraintSet
 ) -> tuple[Classes, IntArray]:
-    """Sorted classes, and the class number of every row (−1: unlabelled).
+    """Sorted classes, and the class number of every row (−1: unlabelled, or a set of labels)."""
+    return encode_known(y, n, declared, constraints)[:2]
+
+
+def encode_known(
+    y: object, n: int, declared: Iterable[object] | None, constraints: ConstraintSet
+) -> tuple[Classes, IntArray, BoolArray | None]:
+    """Sorted classes, the class number of every row (−1: unlabelled), and what sets rule out (rows × classes).
 
     Classes come from ``declared``, else from the constraint file, else from y, else from the constraints' labels.
     """
@@ -37,22 +46,24 @@ def encode_labels(
     known = values[~unlabelled]
     if len(known):
         check_classification_targets(np.array(known.tolist()))
-    classes = _classes(named, known, constraints, y)
+    sets = _sets(values)
+    classes = _classes(named, [*known, *set_members(values)], constraints, y)
     codes = np.full(n, UNLABELLED, dtype=np.intp)
     codes[~unlabelled] = _look_up(known, classes)
-    return classes, codes
+    allowed = {i: _look_up(held, classes, f"The set y[{i}]") for i, held in sets.items()}
+    return classes, codes, ruled_out({i: found.tolist() for i, found in allowed.items()}, n, len(classes))
 
 
 def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None) -> npt.NDArray[np.bool_]:
-    """None, NaN and pd.NA always; −1 when ``declared`` lacks it, or when y has at least two other values.
+    """None, NaN, pd.NA and sets always; −1 when ``declared`` lacks it, or when y has at least two other values.
 
-    Otherwise −1 is a label, as in binary data coded ±1.
+    Otherwise −1 is a label, as in binary data coded ±1. Sets are labels known in part: no row to count hits on.
 
     >>> find_unlabelled(np.array([-1, 0, 1]), None).tolist(), find_unlabelled(np.array([-1, 1]), None).tolist()
     ([True, False, False], [False, False])
     """
     if values.dtype.kind in "OfmM":
-        missing = np.array([is_missing(v) for v in values], dtype=np.bool_)
+        missing = np.array([is_partial(v) or is_missing(v) for v in values], dtype=np.bool_)
     else:
         missing = np.zeros(len(values), dtype=np.bool_)
     minus_one = np.array([_is_minus_one(v) for v in values], dtype=np.bool_)
@@ -61,23 +72,47 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
     if declared is not None:
         is_class = any(_is_minus_one(c) for c in declared)
     else:
-        is_class = len({exact(_plain(v)) for v in values[~missing & ~minus_one]}) < 2
+        inside = set_members(values)  # where −1 is a label like any other
+        others = {exact(_plain(v)) for v in [*values[~missing & ~minus_one], *inside]}
+        is_class = len(others) < 2 or any(map(_is_minus_one, inside))
     return missing if is_class else missing | minus_one
 
 
 def as_objects(y: Any) -> npt.NDArray[Any]:
-    """y as an array; lists become arrays of objects, so that None and labels can stand side by side."""
+    """y as an array; lists become arrays of objects, so that None and labels can stand side by side. Sets of one are
+    the label they hold."""
     if isinstance(y, list | tuple):
         values = np.empty(len(y), dtype=object)
         values[:] = y
-        return values
-    return np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    else:
+        values = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if values.dtype.kind == "O" and values.ndim == 1 and any(is_partial(v) for v in values):
+        values = np.fromiter(map(single, values), dtype=object, count=len(values))
+    return values
 
 
-def warn_unspoken_classes(classes: Classes, labels: IntArray, constraints: ConstraintSet) -> None:
-    """Two classes that nothing tells apart will share what is left over, and a misspelt label is such a class."""
+def set_members(values: npt.NDArray[Any]) -> list[Any]:
+    """The labels of all entries that are sets."""
+    return [v for held in _sets(values).values() for v in held]
+
+
+def _sets(values: npt.NDArray[Any]) -> dict[int, list[Any]]:
+    """The labels of every entry that is a set."""
+    if values.dtype.kind != "O":
+        return {}
+    return {i: members(v, f"y[{i}]") for i, v in enumerate(values) if is_partial(v)}
+
+
+def warn_unspoken_classes(
+    classes: Classes, labels: IntArray, constraints: ConstraintSet, banned: BoolArray | None = None
+) -> None:
+    """Two classes that nothing tells apart will share what is left over, and a misspelt label is such a class.
+    ``banned``: what sets in y rule out; they speak of the other classes."""
     named = {exact(name) for c in constraints for name in c.names}
-    silent = [c for k, c in enumerate(classes.tolist()) if exact(_plain(c)) not in named and not np.any(labels == k)]
+    seen = np.isin(np.arange(len(classes)), labels)
+    if banned is not None:
+        seen |= (~banned[banned.any(axis=1)]).any(axis=0)
+    silent = [c for k, c in enumerate(classes.tolist()) if exact(_plain(c)) not in named and not seen[k]]
     if len(silent) > 1:
         warnings.warn(
             f"Neither a label nor a constraint speaks of the classes {silent}: nothing can tell them apart.",
@@ -104,8 +139,11 @@ def _as_column(y: object, n: int) -> npt.NDArray[Any]:
     if y is None:
         return np.full(n, None, dtype=object)
     if isinstance(y, list | tuple):
-        if any(isinstance(v, list | tuple | set | frozenset | np.ndarray) for v in y):
-            raise DataError("y holds several labels a row. Multi-label y is not supported: train one model a label.")
+        if any(isinstance(v, list | tuple | np.ndarray) for v in y):
+            raise DataError(
+                "y holds several labels a row. Multi-label y is not supported: train one model a label. (A set means "
+                "that the label is one of its members.)"
+            )
         # NumPy would turn a list of numbers and texts into texts; as objects, such labels are refused when sorted.
         if not any(is_missing(v) for v in y) and len({isinstance(v, str) for v in y}) == 1:
             y = np.asarray(y)
@@ -123,7 +161,7 @@ def _as_column(y: object, n: int) -> npt.NDArray[Any]:
     return np.asarray(column)
 
 
-def _classes(named: list[object] | None, known: npt.NDArray[Any], constraints: ConstraintSet, y: object) -> Classes:
+def _classes(named: list[object] | None, known: Sequence[Any], constraints: ConstraintSet, y: object) -> Classes:
     if named is not None:
         found = [_plain(v) for v in named]
         if len({exact(v) for v in found}) < len(found):
@@ -148,7 +186,7 @@ def _classes(named: list[object] | None, known: npt.NDArray[Any], constraints: C
         ) from error
 
 
-def _look_up(known: npt.NDArray[Any], classes: Classes) -> IntArray:
+def _look_up(known: Sequence[Any] | npt.NDArray[Any], classes: Classes, where: str = "y") -> IntArray:
     number = {_plain(c): k for k, c in enumerate(classes)}
     codes = np.empty(len(known), dtype=np.intp)
     for i, value in enumerate(known):
@@ -156,8 +194,9 @@ def _look_up(known: npt.NDArray[Any], classes: Classes) -> IntArray:
         if plain not in number:
             same = next((c for c in number if str(c) == str(plain)), None)
             hint = did_you_mean(plain, number) if same is None else f" {same!r} and {plain!r} are of different types."
+            all_of_them = ", ".join(map(repr, number))
             raise UnknownLabelError(
-                f"y holds the label {plain!r}, which is not one of the classes ({', '.join(map(repr, number))}).{hint}"
+                f"{where} holds the label {plain!r}, which is not one of the classes ({all_of_them}).{hint}"
             )
         codes[i] = number[plain]
     return codes

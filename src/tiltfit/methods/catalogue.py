@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from tiltfit.methods import alternating_projections, entropy, generalized_expectation, label_regularization, supervised
+from tiltfit.methods import (
+    alternating_projections,
+    entropy,
+    generalized_expectation,
+    label_model,
+    label_regularization,
+    self_training,
+    supervised,
+    vote,
+)
 from tiltfit.methods.method import Method
 
-METHODS: dict[str, Method] = {
-    module.METHOD.name: module.METHOD
-    for module in (alternating_projections, generalized_expectation, supervised, entropy, label_regularization)
-}
+_MODULES = (
+    alternating_projections,
+    generalized_expectation,
+    supervised,
+    entropy,
+    self_training,
+    label_regularization,
+    vote,
+    label_model,
+)
+METHODS: dict[str, Method] = {module.METHOD.name: module.METHOD for module in _MODULES}

@@ -13,7 +13,9 @@ states is above one half:
 ``distributed_as({y: u_y})``  votes for the one label whose u_y is above one half, if there is one
 ============================  ===========================================================================
 
-A constraint without a condition (a class proportion) says nothing about a single row and never votes.
+A constraint without a condition (a class proportion) says nothing about a single row and never votes. On sequences,
+rows are tokens: what speaks of transitions, segments, whole sequences or shares of other events says nothing of a
+single token.
 A row without votes abstains, and so does a row on which two labels share the lead. Targets decide only *whether* a
 constraint votes: 0.6 and 0.95 count alike, which is what the projections do better.
 """
@@ -22,13 +24,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtMost, DistributedAs
 from tiltfit.language.values import Label, match
 from tiltfit.projections.grounding import refuse_for_documents
@@ -36,24 +41,46 @@ from tiltfit.projections.grounding import refuse_for_documents
 ABSTAIN = -1
 _TIE = 1e-9  # votes are sums of 1/|event|: thirds that should be equal differ in the last bits
 
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """``counts``: rows × classes. ``winner``: the class number with most votes, or −1 where the row abstains."""
+    """``fires``: rows × sources, 1 where a source votes. ``elected``: sources × classes, the labels it votes for there.
+    ``stated``: the share that each promises. ``source``: the numbers of these constraints in their set."""
 
-    counts: npt.NDArray[np.float64]
-    winner: npt.NDArray[np.intp]
+    fires: sparse.csr_array
+    elected: BoolArray
+    stated: FloatArray
+    source: npt.NDArray[np.intp]
+
+    @cached_property
+    def counts(self) -> FloatArray:
+        """Rows × classes: the votes of each."""
+        shares = self.elected / np.maximum(self.elected.sum(axis=1, keepdims=True), 1)
+        return np.asarray(self.fires @ shares, dtype=np.float64)
+
+    @cached_property
+    def winner(self) -> npt.NDArray[np.intp]:
+        """The class number with most votes, or −1 where the row abstains."""
+        return elect(self.counts)
 
     @property
-    def decided(self) -> npt.NDArray[np.bool_]:
+    def decided(self) -> BoolArray:
         """The rows that have a winner."""
         return np.asarray(self.winner != ABSTAIN)
+
+    @property
+    def voted(self) -> BoolArray:
+        """The rows on which somebody votes."""
+        return np.diff(self.fires.indptr) > 0
 
 
 def majority_vote(
     constraints: ConstraintSet | Sequence[Constraint], inputs: Inputs, classes: Sequence[object]
 ) -> Votes:
-    """Let every constraint vote on every row where it fires.
+    """Let every constraint vote on every row, or token, where it fires.
 
     >>> from tiltfit import expect, word
     >>> from tiltfit.data.inputs import TextInputs
@@ -66,29 +93,40 @@ def majority_vote(
         raise DataError("classes is empty: majority_vote needs the labels that can be voted for.")
     said = ConstraintSet.of(constraints)
     said.check_labels(names)
-    counts = np.zeros((inputs.n, len(names)))
-    for constraint in said:
-        refuse_for_documents(constraint)
-        elected = _elected(constraint)
-        if constraint.given is None or not elected:
+    fires: list[sparse.csc_array] = [sparse.csc_array((inputs.n, 0))]
+    found: list[tuple[int, float]] = []
+    elected: list[BoolArray] = []
+    for number, constraint in enumerate(said):
+        if inputs.unit != "tokens":
+            refuse_for_documents(constraint)
+        labels, share = _promise(constraint)
+        if constraint.given is None or not labels:
             continue
-        columns = [match(label, names) for label in elected]
-        counts[np.ix_(constraint.given.fires(inputs), columns)] += 1 / len(columns)  # type: ignore[arg-type]
-    return Votes(counts, _winner(counts))
+        at = np.asarray(constraint.given.fires(inputs), dtype=np.float64)
+        fires.append(sparse.csc_array(at[:, None]))
+        elected.append(np.isin(np.arange(len(names)), np.array([match(label, names) for label in labels])))
+        found.append((number, share))
+    return Votes(
+        fires=sparse.csr_array(sparse.hstack(fires, format="csr")),
+        elected=np.array(elected, dtype=np.bool_).reshape(len(found), len(names)),
+        stated=np.array([share for _, share in found]),
+        source=np.array([number for number, _ in found], dtype=np.intp),
+    )
 
 
-def _elected(constraint: Constraint) -> tuple[Label, ...]:
-    """The labels that the constraint votes for where it fires; none if it does not vote."""
+def _promise(constraint: Constraint) -> tuple[tuple[Label, ...], float]:
+    """The labels that the constraint votes for where it fires, and their share there; none if it does not vote."""
     relation = constraint.relation
+    if not isinstance(constraint.event, Labels) or constraint.of is not None or isinstance(relation, AtMost):
+        return (), 0.0
     if isinstance(relation, DistributedAs):
-        return tuple(label for label, share in relation.shares if share > 0.5)
-    if isinstance(relation, AtMost):
-        return ()
+        return next((((label,), share) for label, share in relation.shares if share > 0.5), ((), 0.0))
     stated = sum(relation.numbers) / len(relation.numbers)
-    return constraint.event.names if stated > 0.5 else ()
+    return (constraint.event.names, stated) if stated > 0.5 else ((), 0.0)
 
 
-def _winner(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
+def elect(counts: FloatArray) -> npt.NDArray[np.intp]:
+    """The column with the highest count in every row; −1 where there is none, or two share the lead."""
     lead = counts.max(axis=1, initial=0.0)
     leaders = (counts >= lead[:, None] - _TIE).sum(axis=1)
     return np.where((lead > 0) & (leaders == 1), counts.argmax(axis=1), ABSTAIN)

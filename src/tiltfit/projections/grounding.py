@@ -61,6 +61,7 @@ class Grounded:
     are those of the events that shares are of (``Strength``). ``local`` tells rows that speak of one instance each.
     ``by_instance``: what instances add to the supports of the shared rows (instances × rows), if it was asked for.
     ``wakes``: in a part of the data, where rows that are shares of other events might happen (instances × rows).
+    ``by_labels``: what y rules out in instances that are not labelled completely (positions × classes; None: nothing).
     """
 
     constraints: ConstraintSet
@@ -79,6 +80,7 @@ class Grounded:
     by_instance: sparse.csr_array | None = None
     wakes: sparse.csr_array | None = None
     local: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    by_labels: BoolArray | None = None
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -118,14 +120,16 @@ def ground(
     online: bool = False,
     part: bool = False,
     separate: bool = True,
+    banned: BoolArray | None = None,
 ) -> Grounded:
     """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
     instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
     ``seed``) or "auto". ``online``: with supports by instance. ``part``: they are a part of the data, so that
     nothing is said of constraints that do not fire or cannot hold here. ``separate``: whether constraints on single
-    instances have prices that are found inside the projection, or rows like any other."""
+    instances have prices that are found inside the projection, or rows like any other. ``banned``: what sets in y rule
+    out (positions × classes)."""
     together = not separate or any(c.event.whole for c in constraints)
-    scene = Scene(inputs, classes, structure, labels, weight, together)
+    scene = Scene(inputs, classes, structure, labels, weight, together, banned)
     if isinstance(structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)
@@ -153,7 +157,8 @@ def ground(
     blocks.sort(key=lambda block: block.is_apart)
     touched = _touched(blocks, ban, scene)
     grounded: dict[str, Any] = {
-        "constraints": constraints, "tilt": None, "touched": touched, "noun": scene.noun, "unit": inputs.unit
+        "constraints": constraints, "tilt": None, "touched": touched, "noun": scene.noun, "unit": inputs.unit,
+        "by_labels": ban.by_labels,
     }  # fmt: skip
     if blocks or len(touched):
         grounded |= _listed(blocks)

@@ -39,7 +39,8 @@ class Ban:
     """Collects what hard statements of 0 or 1 rule out: labels at positions, pairs of labels on edges, and label
     sequences that count beyond a bound (``whole``).
 
-    Known labels rule out all others, where the sequence has unknown ones beside them.
+    Known labels rule out all others, where the sequence has unknown ones beside them; a set of labels rules out those
+    that are not in it. ``by_labels``: what labels and sets rule out.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -56,6 +57,10 @@ class Ban:
             mask = self._mask()
             mask[partly] = True
             mask[partly, scene.labels[partly]] = False
+        if scene.banned is not None:
+            mask = self._mask()
+            mask |= scene.banned
+        self.by_labels = None if self.node is None else self.node.copy()
 
     def take(self, number: int, constraint: Constraint, found: list[Feature]) -> bool:
         """Whether the constraint is a hard 0 or 1; if so it is taken over as forbidden labels."""
@@ -145,10 +150,13 @@ class Ban:
         empty = impossible(tilt.structure, tilt.rules, tilt.workers)
         if len(empty):
             instance = touched[empty[0]]
-            names = [self._scene.title(c) for c, at in self._takers if at[self._scene.instance == instance].any()]
+            here = self._scene.instance == instance
+            names = [repr(self._scene.title(c)) for c, at in self._takers if at[here].any()]
+            if self.by_labels is not None and self.by_labels[here].any():
+                names.append("what y says")
             raise ConflictError(
-                f"No label is left for {self._scene.noun} {instance}: {' and '.join(repr(n) for n in names)} together "
-                "rule out all of them. Soften one with slack= or a target inside (0, 1)."
+                f"No label is left for {self._scene.noun} {instance}: {' and '.join(names)} together rule out all of "
+                "them. Soften one with slack= or a target inside (0, 1)."
             )
 
 

@@ -25,7 +25,8 @@ BoolArray = npt.NDArray[np.bool_]
 @dataclass(frozen=True, eq=False)
 class Scene:
     """The data that constraints are looked up on. ``labels``: class number or −1, one a position; ``weight``: one an
-    instance. ``together``: whether rows that speak of one instance each are left to the solver of shared rows."""
+    instance. ``together``: whether rows that speak of one instance each are left to the solver of shared rows.
+    ``banned``: labels that y rules out at positions without a label, if it does (positions × classes)."""
 
     inputs: Inputs
     classes: Sequence[object]
@@ -33,6 +34,7 @@ class Scene:
     labels: IntArray
     weight: FloatArray
     together: bool = False
+    banned: BoolArray | None = None
 
     @property
     def noun(self) -> str:

@@ -1,0 +1,121 @@
+"""Learning from evidence about single positions: labels that are known in part, guessed, or voted for.
+
+    min_λ  Σ_labelled −w log p_λ(y|x) + γ·Σ_others −w log Σ_y p_λ(y|x)·Π_t e_t(y_t) + ½·α‖λ‖²
+
+e_t(y) ≥ 0 is how well label y agrees with the evidence at position t. Evidence of 0 and 1 says which labels are left,
+and the sum is then the probability of what is left: the marginal likelihood of a partly labelled sequence. It is Eq. 6
+with rules and without constraints, so the solver is that of alternating projections. Instances without any evidence add
+nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.errors import TiltfitWarning
+from tiltfit.features.constraints import ConstraintFeatures, Parts
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.priced import impossible
+from tiltfit.methods.history import Fit
+from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.journal import Journal
+from tiltfit.methods.method import Run, Task, final_evaluation
+from tiltfit.methods.problem import Problem
+from tiltfit.penalties.interval import box
+from tiltfit.projections.information import Tilt
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+def said_by_labels(task: Task) -> BoolArray:
+    """What y rules out at positions of instances that are not labelled completely (positions × classes)."""
+    shape = len(task.problem.labels), task.problem.model.features.n_labels
+    return np.zeros(shape, dtype=np.bool_) if task.grounded.by_labels is None else task.grounded.by_labels.copy()
+
+
+def only(labels: IntArray, at: IntArray, ruled_out: BoolArray) -> None:
+    """Rule out all but ``labels`` at the positions ``at``."""
+    ruled_out[at] = True
+    ruled_out[at, labels] = False
+
+
+def with_rules(problem: Problem, ruled_out: BoolArray, what: str) -> Problem:
+    """The problem without its constraints, with these labels ruled out. ``what``: who does so."""
+    return with_evidence(problem, np.where(ruled_out, -np.inf, 0.0), what)
+
+
+def with_evidence(problem: Problem, log_evidence: FloatArray, what: str) -> Problem:
+    """The problem without its constraints, with evidence (log e, positions × labels; 0 everywhere: none).
+
+    An instance that its evidence and the model together leave no labelling is left out, and it is said of ``what``.
+    """
+    structure = problem.model.structure
+    instance = np.asarray(structure.spread(np.arange(len(structure))), dtype=np.intp)
+    some = np.unique(instance[np.any(log_evidence != 0, axis=1)])
+    touched = some[~problem.is_labelled[some]]
+    touched = np.setdiff1d(touched, _hopeless(problem, touched, log_evidence, what))
+    tilt = _tilt(problem, touched, log_evidence) if len(touched) else None
+    return replace(problem, tilt=tilt, touched=touched)
+
+
+def fit_evidence(task: Task, problem: Problem, start: FloatArray, run: Run) -> Fit:
+    """Minimise the objective above; the report at the end is on the constraints of ``task``."""
+    found = solve_jointly(
+        problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development
+    )
+    return with_report(task, found)
+
+
+def with_report(task: Task, found: Fit) -> Fit:
+    """The same fit with q as the projection of its model onto the constraints of ``task``."""
+    final = final_evaluation(task.problem, found.weights, found.objective, found.weights[:0])
+    journal = Journal()
+    journal.rounds.extend(found.history)
+    return replace(journal.finished(found.weights, final, found.converged, found.message), dev_score=found.dev_score)
+
+
+def _tilt(problem: Problem, touched: IntArray, log_evidence: FloatArray) -> Tilt:
+    """A projection onto nothing but rules."""
+    structure, none = problem.model.structure.take(touched), np.empty(0)
+    here = log_evidence[problem.model.structure.positions(touched)]
+    nothing = Parts(sparse.csr_array((len(here), 0)), np.empty((0, here.shape[1])), np.empty(0, dtype=np.intp))
+    chains = structure if isinstance(structure, Chains) else None
+    return Tilt(
+        structure=structure,
+        features=ConstraintFeatures(0, nothing),
+        penalty=box(none, none),
+        weight=problem.weight[touched],
+        support=none,
+        offset=none,
+        workers=problem.model.workers,
+        parent=None if chains is None else np.arange(chains.n_kinds),
+        rules=Potentials(here),
+    )
+
+
+def _hopeless(problem: Problem, touched: IntArray, log_evidence: FloatArray, what: str) -> IntArray:
+    """Instances whose evidence the model cannot follow: ``base`` or ``valid_only`` forbid it."""
+    base = problem.model.base
+    if base is None or not len(touched):
+        return touched[:0]
+    structure = problem.model.structure
+    positions = structure.positions(touched)
+    here = Potentials(base.node[positions] + log_evidence[positions], base.edge)
+    empty = touched[impossible(structure.take(touched), here, problem.model.workers)]
+    if len(empty):
+        noun = "sequence" if isinstance(structure, Chains) else "row"
+        why = "valid_only=True" if isinstance(structure, Chains) else "base="
+        warnings.warn(
+            f"What {what} on {noun} {empty[0]} (in all: {len(empty)}) cannot be under {why}: not used there.",
+            TiltfitWarning,
+            stacklevel=2,
+        )
+    return empty

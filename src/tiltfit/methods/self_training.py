@@ -1,0 +1,102 @@
+"""Self-training: the model's own surest labels, taken for true: ``method="self_training"``.
+
+    L ← ∅;  repeat:  λ ← argmin_λ Σ_labelled −log p_λ(y|x) + γ·Σ_{i ∈ L} −log p_λ(ŷ_i|x_i) + ½·α‖λ‖²
+                     L ← {unlabelled i : s_i ≥ threshold},  ŷ_i = argmax_y p_λ(y|x_i)
+
+until L and its labels no longer change, or ``max_rounds`` times. How sure: s_i = p_λ(ŷ_i|x_i), for sequences to the
+power of one over their length, a geometric mean over tokens, so that long ones have a chance. Sequences are labelled
+wholly or not at all; what y says of a part of one, and a set in y, hold throughout.
+
+Alternating projections take the model's own opinion of unlabelled instances as far as the constraints leave it, with
+its doubts. Here doubts below 1 − threshold are forgotten, mistakes among the surest are learned as if they were labels,
+and constraints are not used: the report tells how far the model is from them. (Scudder 1965; Yarowsky 1995.)
+"""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.errors import DataError
+from tiltfit.inference.potentials import Potentials
+from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rules
+from tiltfit.methods.history import Fit, Round
+from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.journal import STOPPED
+from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.problem import Problem
+
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Options:
+    """``threshold``: how sure the model must be of a label. ``max_rounds``: it is refitted at most so often."""
+
+    threshold: float = 0.9
+    max_rounds: int = 20
+
+    def __post_init__(self) -> None:
+        sure, rounds = self.threshold, self.max_rounds
+        if not isinstance(sure, numbers.Real) or isinstance(sure, bool) or not 0 < sure <= 1:
+            raise DataError(f"method_options={{'threshold': {sure!r}}}: a probability above 0, at most 1.")
+        if not isinstance(rounds, numbers.Integral) or isinstance(rounds, bool) or rounds < 1:
+            raise DataError(f"method_options={{'max_rounds': {rounds!r}}}: a whole number of at least 1.")
+
+
+def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+    """Fit, label, refit."""
+    known, options = said_by_labels(task), run.options
+    if not len(task.problem.labelled) and not known.any():
+        raise DataError("method='self_training' starts from labels, but no instance of y has one. Use method='ap'.")
+    found, labels = _refit(task.problem, known, start, run, ()), np.full(len(task.problem.labels), -1, dtype=np.intp)
+    settled = False
+    for _ in range(options.max_rounds):
+        if found.message.startswith(STOPPED):
+            break
+        last, labels = labels, surest(task.problem, known, found.weights, options.threshold)
+        settled = np.array_equal(labels, last)
+        if settled:
+            break
+        ruled_out, at = known.copy(), np.flatnonzero(labels >= 0)
+        only(labels[at], at, ruled_out)
+        found = _refit(task.problem, ruled_out, found.weights, run, found.history)
+    if not settled and not found.message.startswith(STOPPED):
+        why = f"the labels that the model gives itself still change after {options.max_rounds} rounds"
+        found = replace(found, converged=False, message=why)
+    return with_report(task, found)
+
+
+def surest(problem: Problem, known: BoolArray, weights: FloatArray, threshold: float) -> IntArray:
+    """ŷ at every position of the unlabelled instances whose s reaches the threshold, −1 elsewhere."""
+    structure, model = problem.model.structure, problem.model
+    potentials = model.potentials(weights)
+    allowed = Potentials(np.where(known, -np.inf, potentials.node), potentials.edge)
+    best, score = structure.best(allowed, model.workers)
+    log_z = structure.infer(allowed, model.workers).log_z
+    length = np.bincount(np.asarray(structure.spread(np.arange(len(structure))), dtype=np.intp))
+    sure = score - log_z >= length * np.log(threshold)
+    sure[problem.labelled] = False
+    return np.where(structure.spread(sure), best, -1)
+
+
+def _refit(problem: Problem, ruled_out: BoolArray, start: FloatArray, run: Run, before: tuple[Round, ...]) -> Fit:
+    """Fit to labels and to what is left of the others; ``before``: the rounds so far, from which counting goes on."""
+    callback = run.callback
+
+    def told(one: Round) -> bool | None:
+        return None if callback is None else callback(replace(one, round=len(before) + one.round))
+
+    found = solve_jointly(
+        with_rules(problem, ruled_out, "y says"), start, max_iter=run.max_iter, tol=run.tol, callback=told,
+        development=run.development,
+    )  # fmt: skip
+    rounds = (replace(one, round=len(before) + one.round) for one in found.history)
+    return replace(found, history=(*before, *rounds))
+
+
+METHOD = Method("self_training", "self-training on the surest labels", fit, options=Options)

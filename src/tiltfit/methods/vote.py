@@ -1,0 +1,54 @@
+"""Majority vote of the constraints, then the model fitted to what was voted: ``method="vote"``.
+
+    min_λ  Σ_labelled −log p_λ(y|x) + γ·Σ_voted −log p_λ(v|x) + ½·α‖λ‖²
+
+v is the label with most votes (``methods.majority_vote``); rows without votes, and rows where two labels share the
+lead, are not used. On sequences tokens are voted on: v is what is voted in a sequence, and p_λ(v|x) sums over all
+labels of its other tokens. What y says wins: a label that is known stays, and labels outside of a set in y get no
+votes.
+
+Alternating projections keep the targets: "90 %" is met on average and the model decides which rows are the other 10 %.
+Here every vote counts as the label of its row, 0.6 and 0.95 alike. It is common practice for labelling rules, and what
+label models (``method="label_model"``; Ratner, De Sa, Wu, Selsam & Ré 2016) are compared with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tiltfit.errors import DataError
+from tiltfit.methods.evidence import fit_evidence, only, said_by_labels, with_rules
+from tiltfit.methods.history import Fit
+from tiltfit.methods.majority_vote import Votes, elect
+from tiltfit.methods.method import FloatArray, Method, Run, Task
+
+
+def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+    """Fit the model to the votes and to what labels there are."""
+    votes = votes_of(task, "vote")
+    ruled_out = said_by_labels(task)
+    winner = elect(np.where(ruled_out, 0.0, votes.counts))
+    at = np.flatnonzero((winner >= 0) & (task.problem.labels < 0))
+    if not len(at):
+        raise nothing_voted("vote")
+    only(winner[at], at, ruled_out)
+    return fit_evidence(task, with_rules(task.problem, ruled_out, "is voted"), start, run)
+
+
+def votes_of(task: Task, method: str) -> Votes:
+    """The votes of a task; raises if nobody votes."""
+    assert task.votes is not None
+    if not len(task.votes.source):
+        raise nothing_voted(method)
+    return task.votes
+
+
+def nothing_voted(method: str) -> DataError:
+    """What to do where nothing is voted."""
+    return DataError(
+        f"method={method!r} learns from votes, but no constraint votes on an unlabelled instance: it votes where its "
+        "condition (given=) fires, if it expects more than half there to have its labels. Use method='ap'."
+    )
+
+
+METHOD = Method("vote", "majority vote of the constraints", fit, votes=True)
