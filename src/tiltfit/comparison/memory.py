@@ -7,6 +7,8 @@ the peak of the whole life, so what it grew by is told. Elsewhere nobody tells: 
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import re
 import sys
 from collections.abc import Callable
@@ -18,7 +20,10 @@ _STATUS, _FORGET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 def watch() -> Callable[[], int | None]:
     """Begin now; calling the result gives the bytes that came on top since, at most (None: not known here)."""
+    gc.collect()
     if _STATUS.is_file():
+        with suppress(OSError, AttributeError):  # what was freed, but is kept for later, would hide what comes
+            ctypes.CDLL(None).malloc_trim(0)
         with suppress(OSError):
             _FORGET.write_text("5", encoding="ascii")  # the highest level so far
         before = _status("VmRSS")

@@ -99,12 +99,17 @@ def _panel(ax: Any, rows: Sequence[Row], metric: Metric, reference: str | None) 
         if low is not None:
             ax.plot([low, high], [y, y], color=colour, linewidth=2, solid_capstyle="round")
         ax.plot([value], [y], "o", color=colour, markersize=6)
-        ax.annotate(_told(value, metric), (value, y), (0, 5), textcoords="offset points", ha="center", fontsize=7,
-                    fontweight="bold" if value == target else "normal", color=colour)  # fmt: skip
+        ax.annotate(
+            _told(value, metric), (value, y), (0, 6), textcoords="offset points", ha="center", fontsize=7,
+            fontweight="bold" if value == target else "normal", color=colour,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+        )  # fmt: skip
     ax.set_yticks(range(len(rows)), [row.name for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)  # the first on top
     ax.set_title(f"{metric.title} ({'higher' if metric.higher else 'lower'} is better)", fontsize=9)
     ax.margins(x=0.15)
+    if metric in _COSTS:  # twice as far is twice as much
+        ax.set_xlim(0, 1.15 * max(*best, 1e-9))
     ax.grid(axis="x", color=_QUIET, linewidth=0.4)
     ax.tick_params(labelsize=8)
     ax.spines[["top", "right", "left"]].set_visible(False)

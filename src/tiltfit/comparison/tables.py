@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-_HEADINGS = {"segment_f1": "segment\nF1", "calibration_error": "calibr.\nerror"}
+_HEADINGS = {
+    "macro_f1": "macro\nF1",
+    "segment_f1": "segment\nF1",
+    "log_loss": "log\nloss",
+    "calibration_error": "calibr.\nerror",
+}
 
 
 def tables(comparison: Comparison) -> list[RenderableType]:
@@ -62,7 +67,7 @@ def _figures(comparison: Comparison) -> Table:
     best = _Best(comparison)
     for row in comparison:
         if not row.ok:
-            table.add_row(row.name, _dim(row.status), *["-"] * (len(comparison.metrics) + 2))
+            table.add_row(_text(row.name), _dim(row.status), *["-"] * (len(comparison.metrics) + 2))
             continue
         cells = [_two(_three(row.figures[m.key].value), _interval(row.figures[m.key]), best.is_best(row, m.key))
                  for m in comparison.metrics]  # fmt: skip
@@ -71,7 +76,7 @@ def _figures(comparison: Comparison) -> Table:
             best.cell(row, "seconds", seconds),
             best.cell(row, "memory", memory),
         ]
-        table.add_row(row.name, *cells, *rest)
+        table.add_row(_text(row.name), *cells, *rest)
     if comparison.n_bootstrap:
         table.caption = f"below each figure its {comparison.level:.0%} interval ({comparison.n_bootstrap:,} draws)"
     return table
@@ -79,12 +84,16 @@ def _figures(comparison: Comparison) -> Table:
 
 def _differences(comparison: Comparison, done: Sequence[Row]) -> Table:
     metrics = comparison.metrics
-    table = _table(f"difference to {comparison.reference}", [_HEADINGS.get(m.key, m.title) for m in metrics])
+    table = _table(
+        _text(f"difference to {comparison.reference}").plain, [_HEADINGS.get(m.key, m.title) for m in metrics]
+    )
     for row in done:
         if row.name == comparison.reference:
             continue
         figures = [(metric, row.figures[metric.key]) for metric in metrics]
-        table.add_row(row.name, *(_two(f"{f.difference:+.3f}", _spread(f), False, _colour(m, f)) for m, f in figures))
+        table.add_row(
+            _text(row.name), *(_two(f"{f.difference:+.3f}", _spread(f), False, _colour(m, f)) for m, f in figures)
+        )
     if comparison.n_bootstrap:
         table.caption = f"below each its {comparison.level:.0%} interval on the same draws; * leaves out zero"
     return table
@@ -118,10 +127,12 @@ class _Best:
 def _table(first: str, headings: Sequence[str]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, 1, 0, 0),
-                  caption_justify="left", caption_style="dim")  # fmt: skip
-    table.add_column(first, overflow="fold", min_width=8)
+    between = 1 if len(headings) < 5 else 0  # 80 columns hold no more; the box brings one more itself
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, between, 0, 0))
+    table.caption_justify, table.caption_style = "left", "dim"
+    table.add_column(Text(first), overflow="fold", min_width=8)
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     return table
@@ -141,11 +152,19 @@ def _dim(word: str) -> Text:
     return Text(word, style="dim")
 
 
+def _text(name: str) -> Text:
+    """A name as it is: neither markup nor control characters reach the terminal."""
+    from rich.text import Text
+
+    shown = " ".join(name.split())
+    return Text("".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown))
+
+
 def _remark(head: str, text: str) -> RenderableType:
     from rich.padding import Padding
     from rich.text import Text
 
-    return Padding(Text.assemble((head, "bold"), ": ", text), (0, 0, 0, 2))
+    return Padding(Text.assemble(_text(head), ": ", _text(text)), (0, 0, 0, 2), expand=False)
 
 
 def _colour(metric: Metric, figure: Figure) -> str:
