@@ -10,6 +10,7 @@ from typing import Any
 
 from tiltfit.comparison.evidence import METRICS, Metric
 from tiltfit.comparison.result import Comparison, Row
+from tiltfit.comparison.tables import printable, seconds
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 
 _REFERENCE, _OTHER, _QUIET = "#1b6ca8", "#444444", "#bbbbbb"
@@ -68,7 +69,9 @@ def draw_all(comparison: Comparison) -> Any:
             ax.axis("off")
     interval = f"; lines: {comparison.level:.0%} bootstrap intervals" if comparison.n_bootstrap else ""
     unit = "sequences" if comparison.task == "tag" else "documents"
-    figure.suptitle(f"{comparison.test:,} test {unit}{interval}; dashed: {comparison.reference}", fontsize=9)
+    figure.suptitle(
+        f"{comparison.test:,} test {unit}{interval}; dashed: {_shown(comparison.reference or '')}", fontsize=9
+    )
     return figure
 
 
@@ -104,7 +107,7 @@ def _panel(ax: Any, rows: Sequence[Row], metric: Metric, reference: str | None) 
             fontweight="bold" if value == target else "normal", color=colour,
             bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
         )  # fmt: skip
-    ax.set_yticks(range(len(rows)), [row.name for row in rows])
+    ax.set_yticks(range(len(rows)), [_shown(row.name) for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)  # the first on top
     ax.set_title(f"{metric.title} ({'higher' if metric.higher else 'lower'} is better)", fontsize=9)
     ax.margins(x=0.15)
@@ -125,9 +128,11 @@ def _value(row: Row, metric: Metric) -> tuple[float | None, float | None, float 
     return (value / 1e6 if metric.key == "memory" and value is not None else value), None, None
 
 
-def _told(value: float, metric: Metric) -> str:
-    from tiltfit.comparison.tables import seconds
+def _shown(name: str) -> str:
+    return printable(name).replace("$", r"\$")  # between dollars, matplotlib reads formulas
 
+
+def _told(value: float, metric: Metric) -> str:
     if metric.key == "worst_violation":
         return f"{value:.1%}"
     if metric.key == "seconds":

@@ -156,8 +156,13 @@ def _text(name: str) -> Text:
     """A name as it is: neither markup nor control characters reach the terminal."""
     from rich.text import Text
 
+    return Text(printable(name))
+
+
+def printable(name: str) -> str:
+    """A name in one line, without control characters."""
     shown = " ".join(name.split())
-    return Text("".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown))
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown)
 
 
 def _remark(head: str, text: str) -> RenderableType:
