@@ -250,6 +250,7 @@ class Deadly:
         return (exec, (self.code,))
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own() -> None:
     """It finds the same, tells its memory, and may die without taking anything with it."""
     said = [
