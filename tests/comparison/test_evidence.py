@@ -120,6 +120,8 @@ def test_intervals_are_paired(monkeypatch: pytest.MonkeyPatch) -> None:
     assert first["accuracy"].low is not None
     assert first["accuracy"].high is not None
     assert first["accuracy"].low < first["accuracy"].value < first["accuracy"].high
+    values = replicates([one], 400, np.random.default_rng(0))[0]["accuracy"]
+    assert (first["accuracy"].low, first["accuracy"].high) == tuple(np.quantile(values, [0.025, 0.975]))
     # What is the same for both cancels: the difference to itself is certain, and a small gain shows.
     assert (same["accuracy"].difference_low, same["accuracy"].difference_high) == (0.0, 0.0)
     assert not same["accuracy"].differs
