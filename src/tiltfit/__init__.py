@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from tiltfit.comparison.compare import compare as compare
+    from tiltfit.comparison.result import Comparison as Comparison
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
     from tiltfit.estimators.leave_one_out import leave_one_out as leave_one_out
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 _HOME = {
     "TiltClassifier": "tiltfit.estimators.classifier",
     "TiltTagger": "tiltfit.estimators.tagger",
+    "compare": "tiltfit.comparison.compare",
+    "Comparison": "tiltfit.comparison.result",
     "leave_one_out": "tiltfit.estimators.leave_one_out",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",

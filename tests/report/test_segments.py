@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit.errors import DataError
-from tiltfit.report.segments import Score, find_segments, score_tags
+from tiltfit.report.segments import Score, find_segments, score_tags, segments_by_sequence
 
 BIO = ["O", "B-a", "I-a", "B-b", "I-b"]
 IOBES = [*BIO, "E-a", "S-a", "E-b", "S-b"]
@@ -136,3 +136,20 @@ def test_scores_can_be_written_as_json() -> None:
 def test_bad_input_is_refused(truth: Any, predicted: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         score_tags(truth, predicted)
+
+
+@given(st.integers(0, 10**6))
+def test_segments_by_sequence_are_those_of_each_sequence_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = ["B-a", "I-a", "B-b", "I-b", "O"]
+    lengths = rng.integers(0, 6, size=5)
+    truth: list[list[object] | None] = [list(rng.choice(names, size=n)) for n in lengths]
+    guess = [list(rng.choice(names, size=n)) for n in lengths]
+    if lengths[0]:
+        truth[0] = [None, *(truth[0] or [])[1:]]
+    truth[1] = None
+    found = segments_by_sequence(truth, guess, names)
+    for k in range(5):
+        whole = truth[k] is not None and None not in (truth[k] or [])
+        alone = score_tags([truth[k]], [guess[k]], names).segment if whole and lengths[k] else None
+        assert found[k].tolist() == ([alone.hits, alone.predicted, alone.support] if alone else [0, 0, 0])

@@ -8,6 +8,7 @@ import typer
 
 from tiltfit import __version__
 from tiltfit.cli.check import check
+from tiltfit.cli.compare import compare
 from tiltfit.cli.demo import demo
 from tiltfit.cli.evaluate import evaluate
 from tiltfit.cli.predict import predict
@@ -43,5 +44,5 @@ def root(
     ctx.obj = Settings(debug=debug)
 
 
-for command in (train, predict, evaluate, check, demo):
+for command in (train, predict, evaluate, compare, check, demo):
     app.command()(command)

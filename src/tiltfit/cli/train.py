@@ -49,27 +49,33 @@ from tiltfit.cli.options import (
 from tiltfit.cli.sequences import columns_named
 from tiltfit.cli.tasks import Task, choose_task, task_of
 from tiltfit.cli.terminal import session
+from tiltfit.cli.training_options import (
+    RENAMED,
+    TAGGER,
+    AlphaOption,
+    BetaOption,
+    ClassesOption,
+    GammaOption,
+    InferenceOption,
+    InitOption,
+    JobsOption,
+    MaxIterOption,
+    ScaleOption,
+    TolOption,
+    VectorizerOption,
+    training_option,
+)
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet
 
-TRAINING = "Training (defaults: those of TiltClassifier and TiltTagger)"
-CLASSIFIER = "Training: classifiers"
-TAGGER = "Training: taggers"
-
 # Options by the names of the estimators' parameters.
-_SHARED = {"jobs": "n_jobs", "seed": "random_state"} | {
-    name: name for name in ("alpha", "beta", "gamma", "scale", "solver", "init", "max_iter", "tol")
-}
+_SHARED = RENAMED | {name: name for name in ("alpha", "beta", "gamma", "scale", "solver", "init", "max_iter", "tol")}
 _OWN: dict[Task, tuple[str, ...]] = {
     "classify": ("vectorizer",),
     "tag": ("weights", "inference", "valid_only", "boundaries"),
 }
-
-
-def _training(text: str, panel: str = TRAINING, metavar: str | None = None) -> Any:
-    return typer.Option(help=text, rich_help_panel=panel, show_default=False, metavar=metavar)
 
 
 def _flag(name: str, text: str) -> Any:
@@ -93,9 +99,7 @@ def train(
         ),
     ] = None,
     task: TaskOption = "auto",
-    classes: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Classes, if no file names them all.", show_default=False)
-    ] = None,
+    classes: ClassesOption = None,
     ignore_labels: Annotated[bool, typer.Option("--ignore-labels", help="Train as if nothing were labelled.")] = False,
     format: FormatOption = "auto",
     column: ColumnOption = None,
@@ -108,35 +112,32 @@ def train(
     label_column: LabelColumnOption = "-1",
     unlabelled: UnlabelledOption = None,
     blank: BlankOption = "error",
-    alpha: Annotated[float | None, _training("Strength of the ridge penalty on weights.")] = None,
-    beta: Annotated[float | None, _training("Softness of constraints: smaller is closer to the target.")] = None,
-    gamma: Annotated[float | None, _training("Weight of unlabelled against labelled data.")] = None,
-    scale: Annotated[
-        str | None, _training("unit or support: whether the pull of a constraint grows with the data.")
+    alpha: AlphaOption = None,
+    beta: BetaOption = None,
+    gamma: GammaOption = None,
+    scale: ScaleOption = None,
+    solver: Annotated[str | None, training_option("auto, alternating, joint, sgd or online.")] = None,
+    init: InitOption = None,
+    max_iter: MaxIterOption = None,
+    tol: TolOption = None,
+    jobs: JobsOption = None,
+    seed: Annotated[
+        int | None, training_option("Seed of random numbers (random starts, sampled statistics, sgd).")
     ] = None,
-    solver: Annotated[str | None, _training("auto, alternating, joint, sgd or online.")] = None,
-    init: Annotated[str | None, _training("Where to start: zeros, supervised, constraints or random.")] = None,
-    max_iter: Annotated[int | None, _training("At most this many rounds.")] = None,
-    tol: Annotated[float | None, _training("Stop when the gradient is this small.")] = None,
-    jobs: Annotated[int | None, _training("Threads; -1: one a core.")] = None,
-    seed: Annotated[int | None, _training("Seed of random numbers (random starts, sampled statistics, sgd).")] = None,
-    vectorizer: Annotated[
-        str | None, _training("auto, tfidf, counts, binary or hashing: how texts become features.", CLASSIFIER)
-    ] = None,
+    vectorizer: VectorizerOption = None,
     lexicon: Annotated[
         list[str] | None,
-        _training("Word list, an entry a line, that tokens are looked up in; repeatable.", TAGGER, "NAME=FILE"),
+        training_option("Word list, an entry a line, that tokens are looked up in; repeatable.", TAGGER, "NAME=FILE"),
     ] = None,
-    min_count: Annotated[int | None, _training("Drop attributes that occur less often.", TAGGER)] = None,
+    min_count: Annotated[int | None, training_option("Drop attributes that occur less often.", TAGGER)] = None,
     hashing: Annotated[
-        int | None, _training("Hash attributes into so many columns: no vocabulary is learned.", TAGGER)
+        int | None, training_option("Hash attributes into so many columns: no vocabulary is learned.", TAGGER)
     ] = None,
     weights: Annotated[
-        str | None, _training("all, or observed: only for the pairs of attribute and label that labels show.", TAGGER)
+        str | None,
+        training_option("all, or observed: only for the pairs of attribute and label that labels show.", TAGGER),
     ] = None,
-    inference: Annotated[
-        str | None, _training("auto, exact or sampled: how statistics of whole sequences are inferred.", TAGGER)
-    ] = None,
+    inference: InferenceOption = None,
     valid_only: Annotated[
         bool, _flag("--valid-only", "With BIO or IOBES labels: predict well-formed sequences only.")
     ] = False,

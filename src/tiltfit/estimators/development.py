@@ -36,14 +36,14 @@ def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
 
 
 @contextmanager
-def naming_dev() -> Iterator[None]:
-    """Errors within are about the development set, and say so."""
+def naming_dev(what: str = "dev=(X_dev, y_dev)") -> Iterator[None]:
+    """Errors within are about the development set (or about ``what``), and say so."""
     try:
         yield
     except TiltfitError as error:
-        raise type(error)(f"In dev=(X_dev, y_dev): {error}") from error
+        raise type(error)(f"In {what}: {error}") from error
     except ValueError as error:  # scikit-learn's own checks
-        raise DataError(f"In dev=(X_dev, y_dev): {error}") from error
+        raise DataError(f"In {what}: {error}") from error
 
 
 def development(

@@ -24,7 +24,6 @@ from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
-from tiltfit.report.constraints import Entry
 
 _FIGHTS = 0.02  # what the others gain, on average, from where on a constraint is said to fight them
 _HURTS = 0.005
@@ -132,12 +131,7 @@ def _missed(fitted: TiltClassifier | TiltTagger, constraints: ConstraintSet) -> 
     """By how much every constraint misses its target, under q; of a distribution the class that misses most."""
     told = iter(fitted.constraint_report_)
     sizes = [len(fitted.classes_) if isinstance(c.relation, DistributedAs) else 1 for c in constraints]
-    return [max(_relative(entry) for entry in islice(told, size)) for size in sizes]
-
-
-def _relative(entry: Entry) -> float:
-    """A miss as a share: of a count, of the larger of it and its target, if that is above one."""
-    return entry.violation / max(1.0, (entry.projected or 0.0) + entry.violation) if entry.counts else entry.violation
+    return [max(entry.relative(entry.violation, entry.projected) for entry in islice(told, size)) for size in sizes]
 
 
 def _mean(values: Sequence[float]) -> float:

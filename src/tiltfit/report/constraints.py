@@ -42,6 +42,8 @@ class Entry:
     than three standard errors (more, if it has many expectations) is met.
     ``drift``: in a stream, how far its expectation under the model has moved of late from the mean of all that was met;
     ``model`` and ``projected`` are those of late then (``model`` is None where only samples could tell).
+    ``model_violation``: as ``violation``, but under p itself: what methods that do not project are judged by. None
+    where nobody has looked: in streams, and where the constraint rests or acts by rules.
     """
 
     name: str | None
@@ -60,6 +62,7 @@ class Entry:
     effective: float | None = None
     r_hat: float | None = None
     drift: float | None = None
+    model_violation: float | None = None
 
     @property
     def title(self) -> str:
@@ -75,6 +78,10 @@ class Entry:
     def amount(self, m: float) -> str:
         """An expectation as people write it: a share in per cent, or a number."""
         return f"{m:.2f}" if self.counts else _percent(m)
+
+    def relative(self, violation: float, expectation: float | None) -> float:
+        """A miss as a share: of a count, of the larger of it and its target, if that is above one."""
+        return violation / max(1.0, (expectation or 0.0) + violation) if self.counts else violation
 
     @property
     def _place(self) -> str:
@@ -240,7 +247,8 @@ class _Rows:
         self._projection = projection
         if grounded.tilt is not None and model is not None and projection is not None:
             marginals, expectation = model
-            self._model, _, _ = grounded.told(expectation, marginals)
+            self._model, _, unit = grounded.told(expectation, marginals)
+            self._model_violation = grounded.tilt.violation(expectation) * unit
             self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
 
     def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:
@@ -277,6 +285,7 @@ class _Rows:
             instance=g.noun if is_local(constraint) else None,
             effective=effective,
             r_hat=r_hat,
+            model_violation=float(np.max(self._model_violation[rows])),
         )
 
 

@@ -132,6 +132,25 @@ def score_tags(
     )
 
 
+def segments_by_sequence(
+    truth: Sequence[Sequence[object] | None],
+    predicted: Sequence[Sequence[object]],
+    classes: Iterable[object] | None = None,
+) -> IntArray:
+    """Hits, predicted and true segments of every sequence (sequences × 3): their sums are those of ``score_tags``, and
+    a sequence that is not labelled as a whole has none.
+
+    >>> segments_by_sequence([["B-a", "I-a"], ["B-a", None]], [["B-a", "I-a"], ["B-a", "O"]]).tolist()
+    [[1, 1, 1], [0, 0, 0]]
+    """
+    names, true, guess, lengths = _encode(truth, predicted, classes)
+    owner = np.repeat(np.arange(len(lengths)), lengths)
+    whole = np.bincount(owner[true >= 0], minlength=len(lengths)) == lengths
+    owner = owner[np.repeat(whole, lengths)]
+    _, *found = _matched(names, true, guess, lengths, whole)
+    return np.stack([np.bincount(owner[first], minlength=len(lengths)) for _, first in found], axis=1)
+
+
 def find_segments(tags: Sequence[object], classes: Iterable[object] | None = None) -> list[tuple[str, int, int]]:
     """(label, first token, token after the last) of every segment of one sequence.
 
@@ -149,6 +168,16 @@ def _score_segments(
     names: list[Any], true: IntArray, guess: IntArray, lengths: IntArray, whole: BoolArray
 ) -> dict[str, Score]:
     """Scores of the segments in sequences that are labelled as a ``whole``."""
+    labels, *found = _matched(names, true, guess, lengths, whole)
+    counts = (np.bincount(kind, minlength=len(labels)).tolist() for kind, _ in found)
+    return {label: Score(h, p, s) for label, h, p, s in zip(labels, *counts, strict=True) if p + s}
+
+
+def _matched(
+    names: list[Any], true: IntArray, guess: IntArray, lengths: IntArray, whole: BoolArray
+) -> tuple[list[str], tuple[IntArray, IntArray], tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+    """All labels; then of hits, of predicted and of true segments the label and the first token, which is counted in
+    the sequences that are labelled as a ``whole``."""
     labels, kinds, goes_on = _rules(names)
     inside = np.repeat(whole, lengths)
     real = _cut(true[inside], lengths[whole], kinds, goes_on)
@@ -156,9 +185,8 @@ def _score_segments(
     # A label, a first and a last token make one number, equal for equal segments.
     n = len(true) + 1
     real_key, made_key = ((kind * n + start) * n + stop for kind, start, stop in (real, made))
-    hits = np.intersect1d(real_key, made_key) // n // n
-    counts = (np.bincount(found, minlength=len(labels)).tolist() for found in (hits, made[0], real[0]))
-    return {label: Score(h, p, s) for label, h, p, s in zip(labels, *counts, strict=True) if p + s}
+    hits = np.intersect1d(real_key, made_key) // n
+    return labels, (hits // n, hits % n), made[:2], real[:2]
 
 
 def _cut(

@@ -1,0 +1,231 @@
+"""``tiltfit compare``: several methods on the same data and constraints, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tiltfit.cli.fitting import Job, declared_classes
+from tiltfit.cli.options import (
+    BlankOption,
+    ColumnOption,
+    DataArgument,
+    DataOptions,
+    DelimiterOption,
+    FormatOption,
+    JsonOption,
+    LabelColumnOption,
+    LabelOption,
+    QuietOption,
+    TagsOption,
+    TaskOption,
+    TextOption,
+    TokenColumnOption,
+    TokensOption,
+    UnlabelledOption,
+    check_output,
+)
+from tiltfit.cli.sequences import columns_named
+from tiltfit.cli.tasks import Task, choose_task
+from tiltfit.cli.terminal import ERROR, Terminal, session
+from tiltfit.cli.training_options import (
+    RENAMED,
+    AlphaOption,
+    BetaOption,
+    ClassesOption,
+    GammaOption,
+    InferenceOption,
+    InitOption,
+    JobsOption,
+    MaxIterOption,
+    ScaleOption,
+    TolOption,
+    VectorizerOption,
+)
+from tiltfit.errors import DataError
+
+if TYPE_CHECKING:
+    from tiltfit import Comparison, ConstraintSet
+    from tiltfit.data.readers import Dataset, SequenceDataset
+
+_PARAMETERS = {name: RENAMED.get(name, name) for name in ("alpha", "beta", "gamma", "scale", "init", "max_iter", "tol",
+                                                          "jobs")}  # fmt: skip
+_OWN: dict[Task, str] = {"classify": "vectorizer", "tag": "inference"}
+
+
+def compare(
+    ctx: typer.Context,
+    data: DataArgument,
+    constraints: Annotated[
+        Path, typer.Option("--constraints", "-c", help="TOML file of statements; see `tiltfit check`.")
+    ],
+    test: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--test", metavar="DATA", help="Labelled data to judge on, in any of these formats; repeatable. Required."
+        ),
+    ] = None,
+    methods: Annotated[
+        str, typer.Option(metavar="A,B,...", help="Which methods, such as ap,supervised or ap/MODEL; all: every one.")
+    ] = "all",
+    labelled: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Keep N labels of DATA, drawn at random (--seed).", show_default=False),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="A JSON file to write.", show_default=False)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="A plot to write, such as plot.png.", show_default=False)
+    ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", help="Draws that the intervals are made from; 0: no intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of --labelled, of --bootstrap and of the methods.")] = 0,
+    in_process: Annotated[
+        bool, typer.Option("--in-process", help="Run all methods in one process; their memory is not told then.")
+    ] = False,
+    task: TaskOption = "auto",
+    classes: ClassesOption = None,
+    format: FormatOption = "auto",
+    column: ColumnOption = None,
+    delimiter: DelimiterOption = None,
+    text: TextOption = "text",
+    label: LabelOption = "label",
+    tokens: TokensOption = "tokens",
+    tags: TagsOption = "tags",
+    token_column: TokenColumnOption = 0,
+    label_column: LabelColumnOption = "-1",
+    unlabelled: UnlabelledOption = None,
+    blank: BlankOption = "error",
+    alpha: AlphaOption = None,
+    beta: BetaOption = None,
+    gamma: GammaOption = None,
+    scale: ScaleOption = None,
+    init: InitOption = None,
+    max_iter: MaxIterOption = None,
+    tol: TolOption = None,
+    jobs: JobsOption = None,
+    vectorizer: VectorizerOption = None,
+    inference: InferenceOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Fit several methods on DATA and a file of constraints, judge them on --test, and set side by side: accuracy,
+    macro-F1, log-loss, calibration error, worst violation, seconds and memory, with paired bootstrap intervals.
+
+    What a method cannot do is told with the reason; the others go on.
+    """
+    with session(ctx, as_json=as_json, quiet=quiet) as terminal:
+        _check_files(data, test or [], constraints, [output, plot])
+        if plot is not None:
+            from tiltfit.comparison.plots import file_format
+
+            file_format(plot)  # refuses what cannot be written before the work, not after it
+        parts = _read(ctx, task, data, test or [], constraints, classes)
+        given = {name: value for name in (*_PARAMETERS, _OWN[parts.task]) if (value := ctx.params[name]) is not None}
+        found = _compare(terminal, parts, methods, labelled, seed, bootstrap, in_process, given)
+        if output is not None:
+            found.to_json(output)
+        _show(terminal, found, output)
+        if plot is not None and found.reference is not None:
+            found.plot(plot)
+            terminal.show(f"Plotted {plot}.")
+        if found.reference is None:
+            terminal.error("No method could be compared: the reasons are above.")
+            raise typer.Exit(ERROR)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    task: Task
+    constraints: ConstraintSet
+    train: Dataset | SequenceDataset
+    test: Dataset | SequenceDataset
+    classes: list[Any] | None
+
+
+def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, outputs: Sequence[Path | None]) -> None:
+    if not test:
+        raise DataError("There is nothing to judge the methods on. Give --test DATA: labelled, and not part of DATA.")
+    for one in test:
+        for other in data:
+            if one == other or (Path(one).exists() and Path(other).exists() and Path(one).samefile(other)):
+                raise DataError(
+                    f"{one} is both learned from and judged on, which would favour whoever learns it by heart. Give "
+                    "--test other data."
+                )
+    named = [path for path in outputs if path is not None]
+    for path in named:
+        check_output(path, [constraints, *data, *test])
+    if len({path.resolve() for path in named}) < len(named):
+        raise DataError(f"--output and --plot are the same file, {named[0]}. Name two.")
+
+
+def _read(
+    ctx: typer.Context, task: str, data: Sequence[str], test: Sequence[str], path: Path, classes: str | None
+) -> _Parts:
+    from tiltfit import ConstraintSet
+
+    said, options = ConstraintSet.from_toml(path), DataOptions.of(ctx)
+    kind = choose_task(ctx, task, [*data, *test], said)
+    train: Dataset | SequenceDataset
+    held_out: Dataset | SequenceDataset
+    if kind == "tag":
+        columns = columns_named(said)
+        train, held_out = (options.sequences(part, labels=True, columns=columns) for part in (data, test))
+    else:
+        train, held_out = (options.documents(part, labels=True) for part in (data, test))
+    if not held_out.labelled.any():
+        where = "--label-column or --tags says where labels are" if kind == "tag" else "--label names the field"
+        raise DataError(
+            f"{', '.join(held_out.sources)}: nothing is labelled, so there is nothing to judge by: {where}."
+        )
+    job = Job(kind, data, options, said, classes, ignore_labels=False)
+    return _Parts(kind, said, train, held_out, declared_classes(job, train))
+
+
+def _compare(
+    terminal: Terminal,
+    parts: _Parts,
+    methods: str,
+    labelled: int | None,
+    seed: int,
+    bootstrap: int,
+    in_process: bool,
+    given: dict[str, Any],
+) -> Comparison:
+    from tiltfit import compare
+
+    words = [word.strip() for word in methods.split(",")]
+    if not all(words):
+        raise DataError(f"--methods {methods!r} must be methods with commas between them, such as ap,supervised.")
+    return compare(
+        parts.constraints,
+        parts.train.X,
+        parts.train.y,
+        test=(parts.test.X, parts.test.y),
+        methods=words[0] if words == ["all"] else words,
+        task=parts.task,
+        classes=parts.classes,
+        labelled=labelled,
+        random_state=seed,
+        n_bootstrap=bootstrap,
+        isolate=not in_process,
+        progress=lambda k, n, name: terminal.status(f"{k} of {n}: {name}"),
+        **{_PARAMETERS.get(name, name): value for name, value in given.items()},
+    )
+
+
+def _show(terminal: Terminal, found: Comparison, output: Path | None) -> None:
+    for row in found:
+        for warning in row.warnings:
+            terminal.note(f"{row.name}: {warning}")
+    terminal.document(found.to_dict())
+    terminal.show(*found.to_tables())
+    if output is not None:
+        terminal.show("", f"Saved {output}.")

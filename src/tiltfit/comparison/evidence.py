@@ -1,0 +1,132 @@
+"""The figures of predictions on labelled data, as functions of how often each instance counts.
+
+    accuracy           = Σ correct / Σ positions
+    macro-F1           = mean over the labels that occur or are predicted of 2·hits / (true + predicted)
+    segment F1         = 2·hits / (true + predicted segments), all labels together (taggers; ``report.segments``)
+    log-loss           = −Σ log max(p(true label), ε) / Σ positions,  ε = 2⁻⁵²
+    calibration error  = Σ_b |Σ_{i in b} (correct_i − p_i(predicted label))| / Σ positions
+
+A position is a document or a token, an instance a document or a sequence. The B = 15 bins of the calibration error are
+of equal mass: position i is in bin ⌊B·(positions that are less sure than i)/(positions)⌋, so that equal probabilities
+share a bin and the order of the data does not matter.
+
+Everything above is a ratio of sums over instances. ``Evidence`` keeps the sums by instance, so that a bootstrap, which
+counts some instances twice and others not at all, is a product of matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+BINS = 15
+_LEAST = float(np.finfo(np.float64).eps)
+"""The least probability in a log-loss, as in scikit-learn: one that underflowed would make the mean infinite."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a figure is called, and whether more of it is better."""
+
+    key: str
+    title: str
+    higher: bool
+
+
+METRICS = (
+    Metric("accuracy", "accuracy", True),
+    Metric("macro_f1", "macro-F1", True),
+    Metric("segment_f1", "segment F1", True),
+    Metric("log_loss", "log-loss", False),
+    Metric("calibration_error", "calibration error", False),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """The labelled positions of the test part. ``instance``: to which one each belongs; ``label``: its number among
+    ``n_labels``, of which the first are the classes of the models and the others are known to none."""
+
+    instance: IntArray
+    label: IntArray
+    n_instances: int
+    n_labels: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Sums by instance: one entry or row each. ``hits``, ``true``, ``guessed``: a column a label; ``gaps``: Σ correct −
+    p(predicted label), a column a bin; ``segments``: hits, predicted and true ones."""
+
+    positions: FloatArray
+    correct: FloatArray
+    loss: FloatArray
+    hits: sparse.csr_array
+    true: sparse.csr_array
+    guessed: sparse.csr_array
+    gaps: sparse.csr_array
+    segments: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+
+def gather(truth: Truth, predicted: IntArray, proba: FloatArray, segments: IntArray | None = None) -> Evidence:
+    """``predicted`` and ``proba``: of the positions of ``truth``."""
+    each, label = np.arange(len(predicted)), truth.label
+    known = label < proba.shape[1]  # to a label that no model knows, each gives probability 0
+    p = np.where(known, proba[each, np.where(known, label, 0)], 0.0)
+    right, confidence = predicted == label, proba[each, predicted]
+    return Evidence(
+        positions=_sums(truth, np.ones(len(label))),
+        correct=_sums(truth, right.astype(np.float64)),
+        loss=_sums(truth, -np.log(np.maximum(p, _LEAST))),
+        hits=_table(truth, label, right.astype(np.float64), truth.n_labels),
+        true=_table(truth, label, np.ones(len(label)), truth.n_labels),
+        guessed=_table(truth, predicted, np.ones(len(label)), truth.n_labels),
+        gaps=_table(truth, bins(confidence), right - confidence, BINS),
+        segments=None if segments is None else segments.astype(np.float64),
+    )
+
+
+def bins(confidence: FloatArray) -> IntArray:
+    """The bin of every position.
+
+    >>> bins(np.array([0.9, 0.5, 0.5, 0.7])).tolist()
+    [11, 0, 0, 7]
+    """
+    below = np.searchsorted(np.sort(confidence), confidence, side="left")
+    return np.asarray(BINS * below // max(1, len(confidence)), dtype=np.intp)
+
+
+def figures(evidence: Evidence, weight: FloatArray) -> dict[str, FloatArray]:
+    """Each figure where instance j counts ``weight[r, j]`` times: one entry a row of ``weight``."""
+    positions = weight @ evidence.positions
+    hits, total = weight @ evidence.hits, weight @ (evidence.true + evidence.guessed)
+    f1 = np.divide(2 * hits, total, out=np.zeros_like(hits), where=total > 0)
+    found = {
+        "accuracy": weight @ evidence.correct / positions,
+        "macro_f1": f1.sum(axis=1) / (total > 0).sum(axis=1),
+    }
+    if evidence.segments is not None:
+        hit, guessed, true = (weight @ evidence.segments).T
+        found["segment_f1"] = np.divide(2 * hit, guessed + true, out=np.zeros_like(hit), where=guessed + true > 0)
+    found["log_loss"] = weight @ evidence.loss / positions
+    found["calibration_error"] = np.abs(weight @ evidence.gaps).sum(axis=1) / positions
+    return found
+
+
+def _sums(truth: Truth, values: FloatArray) -> FloatArray:
+    found = np.bincount(truth.instance, weights=values, minlength=truth.n_instances)
+    return np.asarray(found, dtype=np.float64)
+
+
+def _table(truth: Truth, column: IntArray, values: FloatArray, n_columns: int) -> sparse.csr_array:
+    shape = (truth.n_instances, n_columns)
+    return sparse.csr_array(sparse.coo_array((values, (truth.instance, column)), shape=shape))
