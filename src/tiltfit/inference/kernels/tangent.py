@@ -26,7 +26,7 @@ from tiltfit.inference.kernels.chain import Scratch, Tables, add_edges, backward
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.rescue import centre, log_forward, log_forward_backward, log_product, log_sum
 from tiltfit.inference.kernels.softmax import exp_of_negative
-from tiltfit.inference.kernels.tiles import LANES, WIDEST, outer_tile, product_tile
+from tiltfit.inference.kernels.tiles import LANES, WIDEST, outer_tile, product_tile, step_tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
@@ -98,7 +98,7 @@ def infer_and_store(
 
 @kernel
 def _keep_steps(local: FloatArray, ahead: FloatArray, scale: FloatArray, n: int, step: FloatArray) -> None:
-    """S_t = ψ_t·c_t. The scale of the last position also holds b_n = 1/Σa_n, which is taken out again."""
+    """S_t = ψ_t·c_t, zero where a_t is. The scale of the last position also holds b_n = 1/Σa_n, which is taken out."""
     for t in range(n):
         factor = scale[t]
         if t == n - 1:
@@ -107,7 +107,7 @@ def _keep_steps(local: FloatArray, ahead: FloatArray, scale: FloatArray, n: int,
                 total += ahead[t, y]
             factor *= total
         for y in range(ahead.shape[1]):
-            step[t, y] = local[t, y] * factor
+            step[t, y] = local[t, y] * factor if ahead[t, y] > 0.0 else 0.0
 
 
 class Direction(NamedTuple):
@@ -119,6 +119,15 @@ class Direction(NamedTuple):
     dotted: FloatArray
     dotted_t: FloatArray
     has_edges: bool
+
+
+class Dots(NamedTuple):
+    """Room for one sequence, labels padded: one a thread."""
+
+    ahead: FloatArray  # ȧ
+    back: FloatArray  # W
+    raw: FloatArray  # ḃ
+    mean: FloatArray  # [n]: E[g_t] + E[G_t]
 
 
 @kernel
@@ -141,10 +150,11 @@ def differentiate(
 ) -> None:
     """out[N, L] ← weight·Cov(1[y_t], D) of the sequences of chunks first … last − 1; Φ∘outer + direct are the
     covariances of weighted edges but for G∘(edge marginals). O(N·L²)."""
-    longest, width = 0, store.ahead.shape[1]
+    longest, n_labels, width = 0, out.shape[1], store.ahead.shape[1]
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    ahead_dot, back_dot, mean = np.zeros((longest, width)), np.zeros((longest, width)), np.zeros(longest)
+    dots = Dots(np.zeros((longest, width)), np.zeros((longest, width)), np.zeros((longest, width)), np.zeros(longest))
+    extra = np.zeros((longest if direction.has_edges else 1, width))
     for c in range(first, last):
         for s in range(cuts[c], cuts[c + 1]):
             start, stop = offsets[s], offsets[s + 1]
@@ -154,11 +164,19 @@ def differentiate(
                 _by_logarithms(potentials, direction, kind, start, stop, tables, weight[s], direct[c], out)
             else:
                 begin, end = _moving(direction, start, stop)
-                _ahead(store, direction, kind, start, stop, begin, tables, ahead_dot, mean)
-                _back(store, direction, kind, start, stop, end, tables, ahead_dot, mean, back_dot, weight[s], out)
-                ahead, back = store.ahead[start:stop], store.back[start:stop]
-                _add_edges(ahead_dot, back, kind, order, start, stop, begin + 1, stop, weight[s], outer[c])
-                _add_edges(ahead, back_dot, kind, order, start, stop, start, end, weight[s], outer[c])
+                if direction.has_edges:
+                    _products(store.ahead, 1, direction.dotted, kind, start, stop, n_labels, extra)
+                _ahead(store, direction, kind, start, stop, begin, tables, extra, dots)
+                if direction.has_edges:
+                    _products(store.back, 0, direction.dotted_t, kind, start, stop, n_labels, extra)
+                _add_edges(
+                    dots.ahead, store.back[start:stop], kind, order, start, stop, begin + 1, stop, weight[s], outer[c]
+                )
+                _back(store, direction, kind, start, stop, end, tables, extra, dots)
+                _add_edges(
+                    store.ahead[start:stop], dots.back, kind, order, start, stop, start, end, weight[s], outer[c]
+                )
+                _covariances(store, dots, start, stop, weight[s], out)
 
 
 @kernel
@@ -215,32 +233,24 @@ def _ahead(
     stop: int,
     begin: int,
     tables: Tables,
-    ahead_dot: FloatArray,
-    mean: FloatArray,
+    extra: FloatArray,
+    dots: Dots,
 ) -> None:
-    """ȧ_t, and mean[t] = E[g_t] + E[G_t]. O(n·L²)."""
-    n_labels, width = direction.node.shape[1], ahead_dot.shape[1]
-    row, more = np.zeros((1, width)), np.zeros((1, width))
-    ahead_dot[: begin - start] = 0.0
-    mean[: begin - start] = 0.0
+    """ȧ_t, and mean[t] = E[g_t] + E[G_t]. ``extra``: r_t, or one row of zeros. O(n·L²)."""
+    dots.ahead[: begin - start + 1] = 0.0
+    dots.mean[: begin - start] = 0.0
     for t in range(begin, stop):
-        place, centre_of = direction.place[t], 0.0
-        if place >= 0:
-            for y in range(n_labels):
-                centre_of += store.node[t, y] * direction.node[place, y]
         if t > begin:
-            _product(ahead_dot, t - start - 1, tables.factor, kind[t], n_labels, row)
-            if direction.has_edges:
-                _product(store.ahead, t - 1, direction.dotted, kind[t], n_labels, more)
-                for y in range(n_labels):
-                    centre_of += more[0, y] * store.back[t, y]
-                    row[0, y] += more[0, y]
-        mean[t - start] = centre_of
-        for y in range(n_labels):
-            ahead_dot[t - start, y] = row[0, y] * store.step[t, y] - store.ahead[t, y] * centre_of
-        if place >= 0:
-            for y in range(n_labels):
-                ahead_dot[t - start, y] += store.ahead[t, y] * direction.node[place, y]
+            x = t - start if direction.has_edges else 0
+            _step(
+                dots.ahead, t - start - 1, tables.factor, kind[t], direction.node.shape[1], extra, x, store.step, t,
+                dots.raw, t - start, dots.ahead,
+            )  # fmt: skip
+        mean = 0.0
+        if direction.has_edges and t > start:
+            for y in range(extra.shape[1]):
+                mean += extra[t - start, y] * store.back[t, y]
+        dots.mean[t - start] = _centred(direction, t, mean, store.node, store.ahead, dots.ahead, t - start)
 
 
 @kernel
@@ -252,44 +262,107 @@ def _back(
     stop: int,
     end: int,
     tables: Tables,
-    ahead_dot: FloatArray,
-    mean: FloatArray,
-    back_dot: FloatArray,
-    weight: float,
-    out: FloatArray,
+    extra: FloatArray,
+    dots: Dots,
 ) -> None:
-    """W_t and the weighted covariances of nodes, after ``_ahead``. O(n·L²)."""
-    n_labels, width = direction.node.shape[1], back_dot.shape[1]
-    row, more = np.zeros((1, width)), np.zeros((1, width))  # row: ḃ_t
-    for t in range(stop - 1, start - 1, -1):
-        shift = mean[t - start]
-        # Two loops, and no branches (ȧ is zero where a is): each is short enough to run on vectors.
-        for y in range(n_labels):
-            a = store.ahead[t, y]
-            row[0, y] = row[0, y] if a > 0.0 else 0.0
-            out[t, y] = weight * (store.node[t, y] * ahead_dot[t - start, y] / (a if a > 0.0 else 1.0) + a * row[0, y])
-        for y in range(n_labels):
-            back_dot[t - start, y] = store.step[t, y] * row[0, y] - store.back[t, y] * shift
-        place = direction.place[t]
-        if place >= 0:
-            for y in range(n_labels):
-                back_dot[t - start, y] += store.back[t, y] * direction.node[place, y]
-        if start < t <= end:
-            _product(back_dot, t - start, tables.factor_t, kind[t], n_labels, row)
-            if direction.has_edges:
-                _product(store.back, t, direction.dotted_t, kind[t], n_labels, more)
-                for y in range(n_labels):
-                    row[0, y] += more[0, y]
+    """W_t and ḃ_t, after ``_ahead``. ``extra``: Φ̇V_t, or one row of zeros. O(n·L²)."""
+    last = max(end, start)
+    dots.back[last - start : stop - start] = 0.0
+    dots.raw[last - start : stop - start] = 0.0
+    for t in range(last, start - 1, -1):
+        _move(direction, t, dots.mean[t - start], store.back, dots.back, t - start)
+        if t > start:
+            x = t - start if direction.has_edges else 0
+            _step(
+                dots.back, t - start, tables.factor_t, kind[t], direction.node.shape[1], extra, x, store.step, t - 1,
+                dots.raw, t - start - 1, dots.back,
+            )  # fmt: skip
 
 
 @kernel
-def _product(rows: FloatArray, i: int, table: FloatArray, k: int, n_labels: int, out: FloatArray) -> None:
-    """out[0] ← rows[i]·table[k]. O(L²)."""
+def _centred(
+    direction: Direction, t: int, mean: float, node: FloatArray, rows: FloatArray, out: FloatArray, o: int
+) -> float:
+    """out[o] += rows[t]∘(g_t − E[g_t] − ``mean``); returns what is taken off."""
+    place = direction.place[t]
+    if place >= 0:
+        for y in range(direction.node.shape[1]):
+            mean += node[t, y] * direction.node[place, y]
+    _move(direction, t, mean, rows, out, o)
+    return mean
+
+
+@kernel
+def _move(direction: Direction, t: int, mean: float, rows: FloatArray, out: FloatArray, o: int) -> None:
+    """out[o] += rows[t]∘(g_t − ``mean``)."""
+    place = direction.place[t]
+    if mean != 0.0:
+        for y in range(rows.shape[1]):
+            out[o, y] -= rows[t, y] * mean
+    if place >= 0:
+        for y in range(direction.node.shape[1]):
+            out[o, y] += rows[t, y] * direction.node[place, y]
+
+
+@kernel
+def _covariances(store: Store, dots: Dots, start: int, stop: int, weight: float, out: FloatArray) -> None:
+    """out[t] ← weight·(ȧ_t∘b_t + a_t∘ḃ_t),  b_t = node/a. One long loop over all labels: short ones do not run on
+    vectors. ȧ is zero where a is. O(n·L)."""
+    n_labels, width = out.shape[1], store.node.shape[1]
+    size = (stop - start) * width
+    node, ahead = store.node[start:stop].reshape(size), store.ahead[start:stop].reshape(size)
+    ahead_dot, raw = dots.ahead[: stop - start].reshape(size), dots.raw[: stop - start].reshape(size)
+    for m in range(size):
+        a = ahead[m]
+        raw[m] = weight * (node[m] * ahead_dot[m] / (a if a > 0.0 else 1.0) + a * raw[m])
+    for t in range(start, stop):
+        for y in range(n_labels):
+            out[t, y] = dots.raw[t - start, y]
+
+
+@kernel
+def _step(
+    rows: FloatArray,
+    i: int,
+    table: FloatArray,
+    k: int,
+    n_labels: int,
+    extra: FloatArray,
+    x: int,
+    scale: FloatArray,
+    s: int,
+    raw: FloatArray,
+    o: int,
+    out: FloatArray,
+) -> None:
+    """raw[o] ← rows[i]·table[k] + extra[x] and out[o] ← raw[o]∘scale[s]. O(L²)."""
     column, width = 0, table.shape[2]
     while column < width:
         count = min(WIDEST, (width - column) // LANES)
-        product_tile(count, rows, i, table, k, n_labels, out, 0, column)
+        step_tile(count, rows, i, table, k, n_labels, extra, x, scale, s, raw, o, out, column)
         column += LANES * count
+
+
+@kernel
+def _products(
+    rows: FloatArray,
+    shift: int,
+    table: FloatArray,
+    kind: IndexArray,
+    start: int,
+    stop: int,
+    n_labels: int,
+    out: FloatArray,
+) -> None:
+    """out[t − start] ← rows[t − shift]·table[kind of the edge into t]; zero at the first position. O(n·L²)."""
+    width = table.shape[2]
+    out[0] = 0.0
+    for t in range(start + 1, stop):
+        column = 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            product_tile(count, rows, t - shift, table, kind[t], n_labels, out, t - start, column)
+            column += LANES * count
 
 
 @kernel

@@ -235,6 +235,35 @@ def product_tile(
     return types.void(count, rows, i, table, k, n_labels, out, o, column), _product_code
 
 
+def _step_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _Code(context, builder, signature, arguments)
+    count, i, k, n_labels, x, s, o, column = code.integers(0, 2, 4, 5, 7, 9, 11, 13)
+    rows, table, extra, scale, raw, out = code.arrays(1, 3, 6, 8, 10, 12)
+
+    def body(width: int) -> None:
+        row, corner = code.element(rows, i, _INT64(0)), code.element(table, k, _INT64(0), column)
+        for n, value in enumerate(code.product(row, corner, builder.extract_value(table.shape, 2), n_labels, width)):
+            total = code.plus(value, code.load(code.element(extra, x, column), n))
+            code.store(total, code.element(raw, o, column), n)
+            factor = code.load(code.element(scale, s, column), n)
+            code.store(code.times(total, factor), code.element(out, o, column), n)
+
+    code.by_width(count, body)
+    return context.get_dummy_value()
+
+
+@inline
+def step_tile(
+    _: Any, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, extra: Any, x: Any, scale: Any, s: Any,
+    raw: Any, o: Any, out: Any, column: Any,
+) -> Any:  # fmt: skip
+    """raw[o, C] ← rows[i]·table[k, :, C] + extra[x, C] and out[o, C] ← raw[o, C]∘scale[s, C],
+    C = column … column + 4·count − 1. O(L·count).
+    """
+    _contiguous(rows, table, extra, scale, raw, out)
+    return types.void(count, rows, i, table, k, n_labels, extra, x, scale, s, raw, o, out, column), _step_code
+
+
 def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _Code(context, builder, signature, arguments)
     (count, start, stop, k, n_labels, column), weight = code.integers(0, 4, 5, 7, 8, 9), code.spread(arguments[10])
