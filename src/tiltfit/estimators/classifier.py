@@ -239,6 +239,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
             online=options.solver == "online", separate=options.method.separate,
+            violations=options.method.violations,
         )  # fmt: skip
         warn_unspoken_classes(classes, labels, constraints)
         unit = inputs.unit

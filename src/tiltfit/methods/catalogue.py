@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tiltfit.methods import alternating_projections, supervised
+from tiltfit.methods import alternating_projections, constraint_driven, supervised
 from tiltfit.methods.method import Method
 
-METHODS: dict[str, Method] = {module.METHOD.name: module.METHOD for module in (alternating_projections, supervised)}
+METHODS: dict[str, Method] = {
+    module.METHOD.name: module.METHOD for module in (alternating_projections, constraint_driven, supervised)
+}
