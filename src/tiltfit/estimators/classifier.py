@@ -68,7 +68,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model : str
         ``"maxent"``.
     method : str
-        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"supervised"``.
+        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"supervised"``;
+        ``"codl"`` (constraint-driven learning).
     method_options : dict, optional
         Options of the method.
     solver : {"auto", "alternating", "joint", "sgd", "online"}

@@ -61,7 +61,8 @@ def best_labellings(
         np.empty((len(structure), top_k)),
         np.empty(len(structure), dtype=np.bool_),
     )
-    cuts = np.unique(np.searchsorted(width * structure.offsets, np.arange(0, width * structure.offsets[-1], _ROOM)))
+    goals = np.arange(0, width * structure.offsets[-1], _ROOM)
+    cuts = np.unique(np.searchsorted(width * structure.first, goals, side="right") - 1)
     for a, b in zip(cuts, [*cuts[1:], len(structure)], strict=True):
         block, part = np.arange(a, b), slice(structure.offsets[a], structure.offsets[b])
         positions = np.arange(part.start, part.stop)

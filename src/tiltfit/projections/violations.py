@@ -224,6 +224,7 @@ def _of_instance(number: int, constraint: Constraint, feature: Feature, scene: S
     relation, first = constraint.relation, scene.structure.first
     if isinstance(relation, DistributedAs):
         relation = About(max(relation.numbers))
+    known = scene.structure.spread(~scene.unlabelled)
     pieces = [] if feature.statistic is not None else feature.pieces
     if constraint.event.counts:
         places = np.ones(len(scene.structure))
@@ -232,10 +233,11 @@ def _of_instance(number: int, constraint: Constraint, feature: Feature, scene: S
         stated = 1 - abs(target - round(target))  # a mean of 0.3 where there should be none: at most 30% have one
         stated = 0.5 if stated == 1 else stated
     else:
+        pieces = [p.within(known | scene.is_open(p)) for p in pieces]  # a share of what is unknown
         at = np.logical_or.reduce([p.at for p in pieces]).astype(np.float64)
         places, stated = np.add.reduceat(at, first), 0.5
         low, high = np.array([whole_bounds(relation, c) for c in places]).T
-    listed = [p.within(scene.structure.spread(scene.unlabelled)) for p in pieces]
+    listed = [p.within(~known) for p in pieces]
     count = Count(number, tuple(pieces), feature.statistic, low, high)
     tally = _tally(count, places, scene, stated)
     if feature.statistic is None and np.all(high <= 0) and np.all(low <= 0):
@@ -279,7 +281,7 @@ def _assembled(
     if ban.node is not None:
         forbidden[ban.node[positions]] = -np.inf
     parent, on_edges, edge_rules = None, None, None
-    if isinstance(structure, Chains):
+    if isinstance(structure, Chains) and len(instances):
         structure, parent, on_edges, edge_rules = refine(structure, edge, ban.edges, positions)
     return Violations(
         instances=instances,
