@@ -56,9 +56,9 @@ _TOP_K = {True: 10, False: 1}
 @dataclass(frozen=True)
 class Options:
     """``top_k``: how many labellings of an instance are taken for true (sequences: 10, documents: 1). ``tau``: what of
-    the supervised weights is kept (0.3 was best on development data; Chang et al.: 0.9). ``rho``: the penalty of a violation, for all constraints or by name; by default
-    estimated. ``beam``: how many labellings are ranked where some constraint counts in whole sequences. ``rounds``: how
-    often at most."""
+    the supervised weights is kept (0.3 does best on the development part of the citations; Chang et al. took 0.9).
+    ``rho``: the penalty of a violation, for all constraints or by name; by default estimated. ``beam``: how many
+    labellings are ranked where some constraint counts in whole sequences. ``rounds``: how often at most."""
 
     top_k: int | None = None
     tau: float = 0.3
