@@ -132,9 +132,8 @@ class _Rounds:
     ) -> None:
         self._violations, self._supervised, self._rho = violations, supervised, rho
         self._top_k, self._options, self._run = top_k, options, run
-        self._model, self._alpha = problem.model.take(violations.instances), problem.alpha
-        self._omega = problem.omega[violations.instances]
-        self._limit = 0.0
+        self._model, self._omega = problem.model.take(violations.instances), problem.omega[violations.instances]
+        self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
 
     def go(self, journal: Journal) -> tuple[FloatArray, str, bool]:
         """The weights after the last round, why it was the last, and whether that is a good reason."""
@@ -150,14 +149,11 @@ class _Rounds:
             if moved <= self._run.tol:
                 return weights, f"the labels no longer change (share that does: {moved:.2g})", True
             target = self._model.features.expect(node, edge)
-            self._limit = self._limit or self._run.tol * steepest(self._value(np.zeros_like(weights), target)[1])
-            information = self._value(weights, target)[0]
-            fitted = re_estimate(
-                self._model, self._omega, target, self._alpha, estimated, self._limit, self._run.max_iter
-            )  # fmt: skip
+            information = self._estimation.value(weights, target)[0]
+            fitted = self._estimation.estimate(target, estimated)
             estimated = fitted.x
             weights = self._options.tau * self._supervised + (1 - self._options.tau) * estimated
-            value, gradient = self._value(weights, target)
+            value, gradient = self._estimation.value(weights, target)
             told = Round(
                 round=number,
                 max_iter=self._options.rounds,
@@ -185,24 +181,29 @@ class _Rounds:
         """The share of labels that are others than before."""
         return float(0.5 * np.abs(node - before).sum() / max(float(before.sum()), np.finfo(float).tiny))
 
-    def _value(self, weights: FloatArray, target: FloatArray) -> tuple[float, FloatArray]:
-        return moment_objective(self._model.moments(weights, self._omega), weights, target, self._alpha)
 
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """Weights from labels that are taken for true, given as ``target``, the features' sums over them: a moment
+    projection (Eq. 9) on the instances of ``model``, which count ω each."""
 
-def re_estimate(
-    model: LogLinear,
-    omega: FloatArray,
-    target: FloatArray,
-    alpha: FloatArray,
-    start: FloatArray,
-    gradient_tol: float,
-    max_iter: int,
-) -> Minimum:
-    """The weights that fit ``target``, the features' sums over the labellings: a moment projection (Eq. 9)."""
-    return moment_projection(
-        partial(model.moments, weight=omega), target, alpha, start, gradient_tol=gradient_tol, max_iter=max_iter,
-        workers=model.workers,
-    )  # fmt: skip
+    model: LogLinear
+    omega: FloatArray
+    alpha: FloatArray
+    max_iter: int
+    tol: float
+
+    def value(self, weights: FloatArray, target: FloatArray) -> tuple[float, FloatArray]:
+        """Σ ω log Z − λ·T + ½·α‖λ‖²  and its gradient."""
+        return moment_objective(self.model.moments(weights, self.omega), weights, target, self.alpha)
+
+    def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
+        """The weights that minimise it, up to ``tol`` of its gradient at λ = 0."""
+        limit = self.tol * steepest(self.value(np.zeros_like(start), target)[1])
+        return moment_projection(
+            partial(self.model.moments, weight=self.omega), target, self.alpha, start, gradient_tol=limit,
+            max_iter=self.max_iter, workers=self.model.workers,
+        )  # fmt: skip
 
 
 def shares(model: LogLinear, found: Labellings, omega: FloatArray) -> tuple[FloatArray, FloatArray | None]:
