@@ -55,6 +55,17 @@ def tiny_problem(case):
     return chains, make_potentials(chains, case["n_labels"], rng, case["scale"], case["forbid"], case["ties"]), rng
 
 
+@settings(max_examples=50)
+@given(case=tiny)
+def test_the_score_of_labels_agrees_with_enumeration(case):
+    chains, potentials, rng = tiny_problem(case)
+    labels = rng.integers(case["n_labels"], size=chains.offsets[-1])
+    got = chains.score(potentials, labels)
+    for s, (where, sequence) in enumerate(parts(chains, potentials)):
+        ys, total = scores(*sequence)
+        assert got[s] == pytest.approx(total[(ys == labels[where]).all(axis=1)][0], rel=1e-12, abs=1e-9)
+
+
 @settings(max_examples=150)
 @given(case=tiny)
 def test_marginals_agree_with_enumeration(case):

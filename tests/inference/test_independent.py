@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp, softmax
 
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.independent import infer
+from tiltfit.inference.independent import Independent, infer
 from tiltfit.inference.potentials import Potentials
 
 
@@ -30,6 +30,20 @@ def test_agrees_with_scipy(seed, n, n_labels, scale, forbid):
     got = infer(Potentials(node))
     np.testing.assert_allclose(got.log_z, logsumexp(node, axis=1), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(got.node, softmax(node, axis=1), rtol=1e-10, atol=1e-300)
+
+
+@settings(deadline=None, max_examples=50)
+@given(seed=st.integers(0, 1000), n=st.integers(0, 5), n_labels=st.integers(1, 5), k=st.integers(1, 7))
+def test_the_best_labels_by_sorting(seed, n, n_labels, k):
+    node = np.random.default_rng(seed).integers(-2, 3, size=(n, n_labels)).astype(float)
+    node[node == -2] = -np.inf
+    labels, scores = Independent(n).k_best(Potentials(node), k)
+    assert labels.shape == scores.T.shape == (k, n)
+    for i, row in enumerate(node):
+        ranked = sorted((y for y in range(n_labels) if row[y] > -np.inf), key=lambda y: (-row[y], y))[:k]
+        missing = k - len(ranked)
+        assert labels[:, i].tolist() == ranked + [-1] * missing
+        assert scores[i].tolist() == [row[y] for y in ranked] + [-np.inf] * missing
 
 
 def test_all_labels_forbidden_is_zero_mass_not_nan():

@@ -68,7 +68,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     model : str
         ``"maxent"``.
     method : str
-        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"supervised"``,
+        ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"ge"`` (generalized
+        expectation), ``"codl"`` (constraint-driven learning), ``"supervised"``, ``"entropy"`` and
+        ``"label_regularization"`` (labels, and the entropy or the label proportions of unlabelled data),
         ``"self_training"`` (its own surest labels), ``"vote"`` (of the constraints on single rows) or
         ``"label_model"`` (the same votes, weighed by how right each constraint seems to be).
     method_options : dict, optional
@@ -242,6 +244,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
             online=options.solver == "online", separate=options.method.separate, banned=banned,
+            violations=options.method.violations,
         )  # fmt: skip
         warn_unspoken_classes(classes, labels, constraints, banned)
         unit, votes = inputs.unit, options.votes(constraints, inputs)

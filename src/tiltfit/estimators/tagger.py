@@ -228,7 +228,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
             inference=self.inference, seed=seed, online=options.solver == "online", separate=options.method.separate,
-            banned=banned,
+            banned=banned, violations=options.method.violations,
         )  # fmt: skip
         refuse_impossible(model, grounded)
         votes = options.votes(constraints, inputs)
@@ -244,7 +244,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         if not len(problem.labelled) and grounded.tilt is None:
             raise DataError("There is nothing to learn from: no token has a label, and no constraint fires here.")
         given = self._given_start(classes, encoder, model)
-        if given is None and self.init is None and problem.is_sampled and options.solver != "online":
+        alternates = options.method.name == "ap" and options.solver != "online"
+        if given is None and self.init is None and problem.is_sampled and alternates:
             given = self._local_start(problem, constraints, sequences, options, banned)
         fit, stream = learn(
             Task(problem, grounded, votes),

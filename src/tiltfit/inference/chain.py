@@ -156,6 +156,16 @@ class Chains:
         (workers or Workers()).run(run, self.offsets)
         return labels, score
 
+    def score(self, potentials: Potentials, labels: IntArray) -> FloatArray:
+        """The sum of potentials of these labels, one a position, of every sequence."""
+        node, edge = self.checked(potentials)
+        terms = node[np.arange(len(labels)), labels]
+        inner = np.ones(len(labels), dtype=np.bool_)
+        inner[self.first] = False
+        second = np.flatnonzero(inner)
+        terms[second] += edge[self.kind[second], labels[second - 1], labels[second]]
+        return np.asarray(np.add.reduceat(terms, self.first), dtype=np.float64)
+
     def entropy(self, potentials: Potentials, workers: Workers | None = None) -> FloatArray:
         """−Σ_y p(y) log p(y) of every sequence, over all its labellings; 0 where none is possible."""
         from tiltfit.inference.kernels.chain import edge_tables

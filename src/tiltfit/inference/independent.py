@@ -65,6 +65,16 @@ class Independent:
         labels = potentials.node.argmax(axis=1)
         return labels, potentials.node[np.arange(self.n), labels]
 
+    def k_best(self, potentials: Potentials, k: int, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
+        """The k best labels of every position, best first: labels [k, n] and scores [n, k]; of equals, the lower label.
+        Where there are fewer that are possible: −1 and −inf."""
+        order = np.argsort(-potentials.node, axis=1, kind="stable")[:, :k]
+        found = np.take_along_axis(potentials.node, order, axis=1)
+        labels, scores = np.full((k, self.n), -1, dtype=np.intp), np.full((self.n, k), -np.inf)
+        labels[: order.shape[1]] = np.where(found > -np.inf, order, -1).T
+        scores[:, : order.shape[1]] = found
+        return labels, scores
+
 
 def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: bool = False) -> Marginals:
     """log Z and marginals of every position. A position whose labels are all forbidden has log Z = −inf and p = 0.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tiltfit.methods import (
     alternating_projections,
+    constraint_driven,
     entropy,
     generalized_expectation,
     label_model,
@@ -17,6 +18,7 @@ from tiltfit.methods.method import Method
 _MODULES = (
     alternating_projections,
     generalized_expectation,
+    constraint_driven,
     supervised,
     entropy,
     self_training,

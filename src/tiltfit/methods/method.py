@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.data.inputs import Unit
 from tiltfit.errors import UnsupportedError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Fit
@@ -56,7 +57,7 @@ class Case:
     solver: str
     inference: str
     constraints: ConstraintSet
-    unit: str
+    unit: Unit
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ class Method:
     nearest that works. ``refuse``: raises for constraints that it cannot take. ``options``: a frozen dataclass whose
     constructor raises for what it cannot be. ``solvers``: those it knows. ``separate``: whether constraints on single
     instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
-    task needs them. ``start``: where it starts if nothing is said."""
+    task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
+    where it starts if nothing is said."""
 
     name: str
     title: str
@@ -85,6 +87,7 @@ class Method:
     solvers: tuple[str, ...] = ("auto",)
     separate: bool = True
     votes: bool = False
+    violations: bool = False
     start: str = "zeros"
 
     def check(self, case: Case) -> None:

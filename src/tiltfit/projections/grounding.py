@@ -40,6 +40,7 @@ from tiltfit.projections.scene import Scene
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
 from tiltfit.projections.shares import Shares
 from tiltfit.projections.strength import Strength, with_rates
+from tiltfit.projections.violations import Violations, measure_violations
 from tiltfit.projections.whole_rows import known_counts, whole_sequences
 
 __all__ = ["Grounded", "Strength", "ground", "refuse_for_documents"]
@@ -62,6 +63,7 @@ class Grounded:
     ``by_instance``: what instances add to the supports of the shared rows (instances × rows), if it was asked for.
     ``wakes``: in a part of the data, where rows that are shares of other events might happen (instances × rows).
     ``by_labels``: what y rules out in instances that are not labelled completely (positions × classes; None: nothing).
+    ``violations``: what single instances do about the constraints, if it was asked for.
     """
 
     constraints: ConstraintSet
@@ -81,6 +83,7 @@ class Grounded:
     wakes: sparse.csr_array | None = None
     local: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     by_labels: BoolArray | None = None
+    violations: Violations | None = None
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -121,13 +124,14 @@ def ground(
     part: bool = False,
     separate: bool = True,
     banned: BoolArray | None = None,
+    violations: bool = False,
 ) -> Grounded:
     """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
     instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
     ``seed``) or "auto". ``online``: with supports by instance. ``part``: they are a part of the data, so that
     nothing is said of constraints that do not fire or cannot hold here. ``separate``: whether constraints on single
     instances have prices that are found inside the projection, or rows like any other. ``banned``: what sets in y rule
-    out (positions × classes)."""
+    out (positions × classes). ``violations``: measure what labels of single instances violate, too."""
     together = not separate or any(c.event.whole for c in constraints)
     scene = Scene(inputs, classes, structure, labels, weight, together, banned)
     if isinstance(structure, Independent):
@@ -170,6 +174,7 @@ def ground(
         grounded["by_instance"] = _side_by_side([block.supports(scene) for block in shared], scene)
         if part and any(constraint.of is not None for constraint in constraints):
             grounded["wakes"] = _side_by_side([block.wakes(scene) for block in shared], scene)
+    grounded["violations"] = measure_violations(constraints, scene, ban) if violations else None
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
 

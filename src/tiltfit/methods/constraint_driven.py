@@ -1,0 +1,275 @@
+"""Constraint-driven learning (Chang, Ratinov & Roth 2007): ``method="codl"``.
+
+    λ₀ ← argmin_λ Σ_labelled −log p_λ(y|x) + ½·α‖λ‖²
+    Y_K(x) ← the K best of  λ·f(x, y) − Σ_k ρ_k·d_k(x, y)      for every unlabelled x
+    λ ← τ·λ₀ + (1 − τ)·argmin_λ γ·Σ_unlabelled 1/K·Σ_{y ∈ Y_K(x)} −log p_λ(y|x) + ½·α‖λ‖²
+
+with the last two steps repeated until the labels no longer change. d_k(x, y) is how often y violates constraint k in x,
+ρ_k what that costs.
+
+It differs from alternating projections (§4.1 of the paper) in that the model is fitted to a few labellings as if they
+were true, not to a whole distribution; in that constraints are properties of single instances with penalties ρ, not
+expectations with prices found so that they hold; and in that there is no objective which all steps lower: what is told
+is that of the last step. Of an expectation only "usually" or "usually not" remains (``projections.violations``): 60%
+and 95% differ at most in ρ. Shares of a label in all the data say nothing of an instance and are refused.
+
+ρ_k = max(0, log((kept + 2s)/(violated + 2(1 − s)))) by default: how often labelled instances keep and violate the
+constraint where it applies, and as much as two occurrences of the share s that it states.
+"""
+
+from __future__ import annotations
+
+import logging
+import numbers
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError, did_you_mean
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
+from tiltfit.language.sentences import titled
+from tiltfit.methods.history import Fit, Round
+from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.journal import Journal
+from tiltfit.methods.method import Case, FloatArray, Method, Run, Task, final_evaluation
+from tiltfit.methods.problem import Problem
+from tiltfit.methods.supervised import labelled_part
+from tiltfit.models.log_linear import LogLinear
+from tiltfit.optimize.lbfgs import steepest
+from tiltfit.optimize.result import Minimum
+from tiltfit.projections.grounding import Grounded
+from tiltfit.projections.moment import moment_objective, moment_projection
+from tiltfit.projections.penalised import Labellings, best_labellings
+from tiltfit.projections.violations import Violations, silent
+
+logger = logging.getLogger("tiltfit")
+
+_TOP_K = {True: 10, False: 1}
+"""Labellings of a chain, and of a document: there all labels would soon count alike."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """``top_k``: how many labellings of an instance are taken for true (sequences: 10, documents: 1). ``tau``: what of
+    the supervised weights is kept (0.3 does best on the development part of the citations; Chang et al. took 0.9).
+    ``rho``: the penalty of a violation, for all constraints or by name; by default estimated. ``beam``: how many
+    labellings are ranked where some constraint counts in whole sequences. ``rounds``: how often at most."""
+
+    top_k: int | None = None
+    tau: float = 0.3
+    rho: float | Mapping[str, float] | None = None
+    beam: int = 50
+    rounds: int = 10
+
+    def __post_init__(self) -> None:
+        for name in ("top_k", "beam", "rounds"):
+            value = getattr(self, name)
+            if name == "top_k" and value is None:
+                continue
+            if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < 1:
+                raise DataError(f"method_options: {name}={value!r} must be a whole number of at least 1.")
+        if not _is_real(self.tau) or not 0 <= self.tau <= 1:
+            raise DataError(f"method_options: tau={self.tau!r} must be between 0 (no supervised weights) and 1 (only).")
+        listed = self.rho if isinstance(self.rho, Mapping) else {"": 0.0 if self.rho is None else self.rho}
+        for title, value in listed.items():
+            if not _is_real(value) or not 0 <= value < np.inf:
+                of = f"rho of {title!r}" if title else "rho"
+                raise DataError(
+                    f"method_options: {of} is {value!r}, but must be a finite number of at least 0 (or a dict of "
+                    "constraints' names and such numbers). What must never happen is .at_most(0) or .exactly(1)."
+                )
+
+
+def _is_real(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def refuse(case: Case) -> None:
+    """Constraints that say nothing of a single instance."""
+    for constraint in case.constraints:
+        why = silent(constraint, case.constraints.classes or (), case.unit)
+        if why is not None:
+            raise UnsupportedError(
+                f"method='codl' cannot use the constraint {titled(constraint, case.unit)!r}: {why}. Leave it out, "
+                "narrow it with given=, or use method='ap', which can."
+            )
+
+
+def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+    """Label, re-estimate, average, and again."""
+    problem, options, violations = task.problem, run.options, task.grounded.violations
+    assert violations is not None
+    rho = penalties(task.grounded, options.rho)
+    top_k = _checked_top_k(problem, options.top_k)
+    supervised = solve_jointly(labelled_part(problem, "codl"), start, max_iter=run.max_iter, tol=run.tol)
+    journal = Journal(run.callback, run.development)
+    journal.begin(supervised.weights)
+    rounds = _Rounds(problem, violations, supervised.weights, rho, top_k, options, run)
+    weights, message, converged = rounds.go(journal)
+    weights = journal.settle(weights)
+    value = journal.rounds[-1].objective if journal.rounds else supervised.objective
+    final = final_evaluation(problem, weights, value, start[:0])
+    return journal.finished(weights, final, converged and supervised.converged, message)
+
+
+class _Rounds:
+    """The rounds of one fit, on the unlabelled instances."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        violations: Violations,
+        supervised: FloatArray,
+        rho: FloatArray,
+        top_k: int,
+        options: Options,
+        run: Run,
+    ) -> None:
+        self._violations, self._supervised, self._rho = violations, supervised, rho
+        self._top_k, self._options, self._run = top_k, options, run
+        self._model, self._omega = problem.model.take(violations.instances), problem.omega[violations.instances]
+        self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
+
+    def go(self, journal: Journal) -> tuple[FloatArray, str, bool]:
+        """The weights after the last round, why it was the last, and whether that is a good reason."""
+        weights = estimated = self._supervised
+        if not len(self._violations.instances) or self._options.tau == 1:
+            return weights, "nothing but the labelled part has a say", True
+        before: FloatArray | None = None
+        for number in range(1, self._options.rounds + 1):
+            found = self._label(weights)
+            node, edge = shares(self._model, found, self._omega)
+            moved = 1.0 if before is None else self._moved(node, before)
+            before = node
+            if moved <= self._run.tol:
+                return weights, f"the labels no longer change (share that does: {moved:.2g})", True
+            target = self._model.features.expect(node, edge)
+            information = self._estimation.value(weights, target)[0]
+            fitted = self._estimation.estimate(target, estimated)
+            estimated = fitted.x
+            weights = self._options.tau * self._supervised + (1 - self._options.tau) * estimated
+            value, gradient = self._estimation.value(weights, target)
+            told = Round(
+                round=number,
+                max_iter=self._options.rounds,
+                objective=value,
+                information=information,
+                moment=value,
+                gap=0.0,
+                worst_violation=np.nan,
+                gradient=steepest(gradient),
+                evaluations=fitted.n_eval,
+            )
+            if journal.add(told, weights):
+                return weights, str(journal.reason), journal.is_enough
+        return weights, f"{self._options.rounds} rounds (share of labels that changed in the last: {moved:.2g})", True
+
+    def _label(self, weights: FloatArray) -> Labellings:
+        potentials = self._model.potentials(weights)
+        found = best_labellings(
+            self._violations, potentials, self._rho, self._top_k, self._options.beam, self._model.workers
+        )  # fmt: skip
+        logger.debug("codl: %d of %d instances surely have their best labels", found.proven.sum(), len(found.proven))
+        return found
+
+    def _moved(self, node: FloatArray, before: FloatArray) -> float:
+        """The share of labels that are others than before."""
+        return float(0.5 * np.abs(node - before).sum() / max(float(before.sum()), np.finfo(float).tiny))
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """Weights from labels that are taken for true, given as ``target``, the features' sums over them: a moment
+    projection (Eq. 9) on the instances of ``model``, which count ω each."""
+
+    model: LogLinear
+    omega: FloatArray
+    alpha: FloatArray
+    max_iter: int
+    tol: float
+
+    def value(self, weights: FloatArray, target: FloatArray) -> tuple[float, FloatArray]:
+        """Σ ω log Z − λ·T + ½·α‖λ‖²  and its gradient."""
+        return moment_objective(self.model.moments(weights, self.omega), weights, target, self.alpha)
+
+    def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
+        """The weights that minimise it, up to ``tol`` of its gradient at λ = 0."""
+        limit = self.tol * steepest(self.value(np.zeros_like(start), target)[1])
+        return moment_projection(
+            partial(self.model.moments, weight=self.omega), target, self.alpha, start, gradient_tol=limit,
+            max_iter=self.max_iter, workers=self.model.workers,
+        )  # fmt: skip
+
+
+def shares(model: LogLinear, found: Labellings, omega: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """ω times the share of an instance's labellings that have each label at a position, and each pair on the edges of a
+    kind, summed up. Each labelling of an instance counts the same; one that has none counts nothing."""
+    structure, n_labels = model.structure, model.features.n_labels
+    possible = found.scores > -np.inf
+    weight = structure.spread(omega / np.maximum(1, possible.sum(axis=1)))
+    node = np.zeros((len(weight), n_labels))
+    edge = np.zeros((structure.n_kinds, n_labels, n_labels)) if isinstance(structure, Chains) else None
+    for r, labels in enumerate(found.labels):
+        at = np.flatnonzero(structure.spread(possible[:, r]))
+        node[at, labels[at]] += weight[at]
+        if isinstance(structure, Chains) and edge is not None:
+            second = np.setdiff1d(at, structure.first, assume_unique=True)
+            np.add.at(edge, (structure.kind[second], labels[second - 1], labels[second]), weight[second])
+    return node, edge
+
+
+def penalties(grounded: Grounded, given: float | Mapping[str, float] | None) -> FloatArray:
+    """ρ of every constraint: as given, by name or for all, else estimated. 0 for rules, which need none."""
+    assert grounded.violations is not None
+    tallies = grounded.violations.tallies
+    rho = np.array([0.0 if tally is None else tally.penalty for tally in tallies])
+    if given is None or isinstance(given, Mapping):
+        named = _by_number(grounded, given or {})
+        for k, tally in enumerate(tallies):
+            if tally is not None and k not in named and tally.violated > tally.kept:
+                warnings.warn(
+                    f"The constraint {titled(grounded.constraints[k], grounded.unit)!r} is violated more often than "
+                    f"kept by labelled data ({tally.violated:g} against {tally.kept:g}): its penalty is "
+                    f"{tally.penalty:.2g}. Set another with method_options={{'rho': {{...}}}}.",
+                    TiltfitWarning,
+                    stacklevel=2,
+                )
+        for k, value in named.items():
+            rho[k] = value
+        return rho
+    return np.array([0.0 if tally is None else float(given) for tally in tallies])
+
+
+def _by_number(grounded: Grounded, given: Mapping[str, float]) -> dict[int, float]:
+    numbers_of: dict[Any, int] = {}
+    for k, constraint in enumerate(grounded.constraints):
+        numbers_of |= {constraint.title: k, titled(constraint, grounded.unit): k}
+    for title in given:
+        if title not in numbers_of:
+            raise DataError(
+                f"method_options: rho names {title!r}, but there is no such constraint."
+                f"{did_you_mean(title, numbers_of)} Use its name=, or its sentence."
+            )
+        if numbers_of[title] in grounded.ruled:
+            raise DataError(f"method_options: rho of {title!r} has no effect, since it forbids labels: leave it out.")
+    return {numbers_of[title]: float(value) for title, value in given.items()}
+
+
+def _checked_top_k(problem: Problem, top_k: int | None) -> int:
+    structure, n_labels = problem.model.structure, problem.model.features.n_labels
+    if top_k is None:
+        return _TOP_K[isinstance(structure, Chains)]
+    if isinstance(structure, Independent) and top_k >= n_labels:
+        raise DataError(
+            f"method_options: top_k={top_k} takes all {n_labels} classes of every row for true alike, which teaches "
+            "nothing. Use a smaller one, such as 1."
+        )
+    return int(top_k)
+
+
+METHOD = Method("codl", "constraint-driven learning", fit, refuse=refuse, options=Options, violations=True)
