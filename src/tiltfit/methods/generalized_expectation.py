@@ -72,7 +72,7 @@ def refuse(case: Case) -> None:
     for constraint in case.constraints:
         reason = _why_not(constraint)
         if reason is not None:
-            name = titled(constraint, case.unit)  # type: ignore[arg-type]
+            name = titled(constraint, case.unit)
             raise UnsupportedError(f"method='ge' cannot take the constraint {name!r}: {reason}")
 
 
