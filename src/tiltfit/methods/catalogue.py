@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tiltfit.methods import alternating_projections, supervised
+from tiltfit.methods import alternating_projections, expectation_maximization, supervised
 from tiltfit.methods.method import Method
 
-METHODS: dict[str, Method] = {module.METHOD.name: module.METHOD for module in (alternating_projections, supervised)}
+METHODS: dict[str, Method] = {
+    module.METHOD.name: module.METHOD for module in (alternating_projections, supervised, expectation_maximization)
+}
