@@ -31,7 +31,7 @@ from tiltfit.optimize.lbfgs import steepest
 from tiltfit.projections.information import Projection, Start
 from tiltfit.projections.stochastic import project
 
-_PER_INSTANCE = 1e-4  # times tol: the fall of −log p(x) per instance that is not worth a round
+_ENOUGH = 0.01  # times tol: the fall still to come, of that so far or per instance (in nats), that is not worth a round
 _ROUNDING = 1e-12  # of the objective
 
 
@@ -119,7 +119,7 @@ def regularize(
 ) -> Fit:
     """Alternate from the posteriors at ``start``, which need not be parameters of a distribution: the first round is
     counted from those fitted to them. It is over when O can hardly fall any further (extrapolated from the last two
-    rounds): by tol/100 of the fall so far, or tol/10,000 per instance. With ``development``, the weights are those of
+    rounds): by tol/100 of the fall so far, or of a nat per instance. With ``development``, the weights are those of
     its best round."""
     halves, inner_tol = Halves(problem), LOOSE if problem.is_sampled else 1e-6
     journal = Journal(callback, development)
@@ -166,7 +166,7 @@ class _Rounds:
         if len(self._values) < 3:
             return None
         drop, last_drop = -np.diff(self._values[-3:])[::-1]
-        enough = self._tol * max(0.01 * (self._values[0] - after), _PER_INSTANCE * self._total)
+        enough = self._tol * _ENOUGH * max(self._values[0] - after, self._total)
         small = drop <= _ROUNDING * abs(after) or remaining(drop, last_drop) <= enough
         return "objective no longer falls" if small else None
 
