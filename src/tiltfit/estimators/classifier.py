@@ -372,7 +372,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = False  # constraints can take the place of labels
         tags.input_tags.sparse = True
         tags.input_tags.string = True
-        tags.input_tags.positive_only = self.model in GENERATIVE
+        # Counts and independence are assumed, whatever the data are: scikit-learn's own naive Bayes says so, too.
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = self.model in GENERATIVE
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -151,8 +151,9 @@ def refuse_counts(name: str, X: sparse.csr_array | FloatArray, names: Sequence[s
     else:
         row, j = divmod(first, X.shape[1])
     raise DataError(
-        f"model={name!r} generates {'zeros and ones' if binary else 'counts, which are not negative'}, but column "
-        f"{(names[j] if names else j)!r} of X is {values[first]:.6g} in row {row}. {_INSTEAD[name]}"
+        f"{'Other' if binary else 'Negative'} values in data: model={name!r} generates "
+        f"{'zeros and ones' if binary else 'counts'}, but column {(names[j] if names else j)!r} of X is "
+        f"{values[first]:.6g} in row {row}. {_INSTEAD[name]}"
     )
 
 
