@@ -609,7 +609,7 @@ def test_sample_weights_that_cannot_be_used(weight, message):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"model": "hmm"}, UnsupportedError, "model='hmm'"),
+        ({"model": "maxent"}, UnsupportedError, "model='maxent'"),
         ({"method": "ge"}, UnsupportedError, "method='ge'"),
         ({"solver": "onlin"}, UnsupportedError, "Did you mean .online"),
         ({"weights": "some"}, UnsupportedError, "weights='some'"),

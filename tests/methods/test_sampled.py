@@ -89,11 +89,11 @@ def test_joint_needs_the_objective():
 
 def test_when_a_gradient_no_longer_falls():
     falling = [0.5**k for k in range(20)]
-    assert not any(module._settled(falling[:n]) for n in range(20))
-    noise = ([1.0, 0.9, 1.1, 0.95, 1.05, 1.0] * 4)[: 2 * module._WINDOW]
-    assert not module._settled(noise[:-1])
-    assert module._settled(noise)
-    assert module._settled([*falling[:6], *[0.03] * (2 * module._WINDOW)])
+    assert not any(module.settled(falling[:n]) for n in range(20))
+    noise = ([1.0, 0.9, 1.1, 0.95, 1.05, 1.0] * 4)[: 2 * module.WINDOW]
+    assert not module.settled(noise[:-1])
+    assert module.settled(noise)
+    assert module.settled([*falling[:6], *[0.03] * (2 * module.WINDOW)])
 
 
 def test_only_weights_of_the_noise_are_averaged(monkeypatch):

@@ -42,6 +42,7 @@ from tiltfit.methods.history import Callback
 from tiltfit.methods.journal import Development
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
+from tiltfit.models.generative import GENERATIVE, as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
 
@@ -65,13 +66,14 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What is known: ``expect("hockey", given=word("puck")).about(0.9)``.
     classes : list, optional
         All labels. Default: those of the constraint file, else of y, else of the constraints.
-    model : str
-        ``"maxent"``.
+    model : {"maxent", "naive_bayes", "bernoulli_naive_bayes"}
+        Maximum entropy, p(y|x); or a generative model p(x, y) of counts (multinomial) or of zeros and ones, with which
+        Eq. 6 has −log p(x, y) and −log p(x) added: posterior regularization.
     method : str
         ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"ge"`` (generalized
-        expectation), ``"codl"`` (constraint-driven learning), ``"supervised"``, ``"entropy"`` and
-        ``"label_regularization"`` (labels, and the entropy or the label proportions of unlabelled data),
-        ``"self_training"`` (its own surest labels), ``"vote"`` (of the constraints on single rows) or
+        expectation), ``"codl"`` (constraint-driven learning), ``"supervised"``, ``"em"`` (generative models without
+        constraints), ``"entropy"`` and ``"label_regularization"`` (labels, and the entropy or the label proportions of
+        unlabelled data), ``"self_training"`` (its own surest labels), ``"vote"`` (of the constraints on single rows) or
         ``"label_model"`` (the same votes, weighed by how right each constraint seems to be).
     method_options : dict, optional
         Options of the method.
@@ -79,19 +81,21 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
         (with max_iter=10). ``online`` learns prices and weights together, a few instances at a time (``online=``).
-        ``auto`` is ``joint``.
+        ``auto`` is ``joint``; generative models alternate.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
         (16): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
-        ``hashing``). ``hashing`` is the same without a vocabulary: words are hashed into 2**18 columns. A matrix is
-        taken as it is: with scikit-learn's tf-idf, of length one, use ``alpha=0.01``.
+        ``hashing``; for naive Bayes ``counts`` or ``binary``). ``hashing`` is the same without a vocabulary: words are
+        hashed into 2**18 columns. A matrix is taken as it is: with scikit-learn's tf-idf, of length one, use
+        ``alpha=0.01``.
     feature_names : list of str, optional
         Names of the columns of a matrix, so that constraints can speak of them.
     alpha : float
-        Strength of the ridge penalty α/2·‖λ‖² on the weights.
+        Strength of the ridge penalty α/2·‖λ‖² on the weights. For naive Bayes the Dirichlet pseudo-count: as if every
+        word had been seen α times more in every class (Bernoulli: once with and once without it), and so every class.
     beta : float
         Softness of ``about`` and ``distributed_as``: the smaller, the closer to the target.
     gamma : float
@@ -104,7 +108,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know.
     init : {"zeros", "supervised", "constraints", "random"}, fitted estimator, or (coef, intercept), optional
-        Where to start (default zeros): the objective is not convex.
+        Where to start (default zeros; generative models: what labels and constraints say, else random): the objective
+        is not convex.
     n_init : int
         Number of starts, the first from ``init`` and the others random; the lowest objective wins.
     warm_start : bool
@@ -112,7 +117,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     max_iter : int
         At most this many rounds.
     tol : float
-        Stop when the largest entry of the gradient is below ``tol`` times that at weights of zero.
+        Stop when the largest entry of the gradient is below ``tol`` times that at weights of zero (generative models:
+        when the objective can fall by no more than ``tol``/100 of what it fell).
     n_jobs : int, optional
         Threads; the result does not depend on it. −1: one a core.
     random_state : int, Generator or RandomState, optional
@@ -230,7 +236,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
-        encoder, matrix, inputs = self._learn_encoder(X, self.vectorizer)
+        encoder, matrix, inputs = self._learn_encoder(X, options.vectorizer(self.vectorizer))
         classes, labels, banned = encode_known(y, inputs.n, self.classes, constraints)
         constraints = constraints.with_classes(classes.tolist())
         options.check(constraints, inputs.unit)
@@ -239,18 +245,21 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
         refuse_impossible_labels(q0, labels, classes, banned)
         names = encoder.names if encoder is not None else self._names()
+        refuse_counts(options.model, matrix, names)
         is_hashed = bool(names and buckets(names))
         model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
+        model = as_model(model, options.model, classes.tolist())
         grounded = ground(
             constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
             online=options.solver == "online", separate=options.method.separate, banned=banned,
             violations=options.method.violations,
         )  # fmt: skip
-        warn_unspoken_classes(classes, labels, constraints, banned)
+        told = grounded.tilt is not None or bool(np.any(labels >= 0))
+        options.check_anything(told, "row")
+        if told:
+            warn_unspoken_classes(classes, labels, constraints, banned)
         unit, votes = inputs.unit, options.votes(constraints, inputs)
         del inputs  # its indexes are as large as X, and nobody looks at it any more
-        if not np.any(labels >= 0) and grounded.tilt is None:
-            raise DataError("There is nothing to learn from: no row has a label, and no constraint fires on this data.")
         problem = Problem(
             model=model,
             labels=labels,
@@ -286,7 +295,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._model_names, self._message, self._unit = encoder, names, fit.message, unit
         self._constraints, self._strength, self._base = constraints, options.strength, self.base
-        self._prices = fitted_prices(grounded, fit)
+        self._prices, self._generates = fitted_prices(grounded, fit), options.model
         keep_stream(self, stream)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -368,6 +377,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.target_tags.required = False  # constraints can take the place of labels
         tags.input_tags.sparse = True
         tags.input_tags.string = True
+        # Counts and independence are assumed, whatever the data are: scikit-learn's own naive Bayes says so, too.
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = self.model in GENERATIVE
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -392,7 +403,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _matrix(self, X: Any) -> Matrix:
         """New data as the model takes it."""
         encoder = self._encoder_for(X)
-        return encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
+        matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
+        refuse_counts(vars(self).get("_generates", ""), matrix, self._model_names)
+        return matrix
 
     def _inputs(self, X: Any, matrix: Matrix) -> Inputs:
         """New data as the conditions see it."""
@@ -457,6 +470,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = kept_aside
         with naming_dev():
             matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
+            refuse_counts(self.model, matrix, encoder.names if encoder is not None else self._names())
             _, labels = encode_labels(y, matrix.shape[0], classes.tolist(), ConstraintSet())
             q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
             aside = _model(matrix, len(classes), q0, features.workers)

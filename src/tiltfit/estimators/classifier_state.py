@@ -47,6 +47,7 @@ def restore(document: Document, arrays: Arrays) -> TiltClassifier:
     """The inverse of ``dump``."""
     classifier = state.construct(TiltClassifier, PARAMETERS, document)
     classifier._strength = Options.of(classifier).strength  # refuses parameters that no fit could have had
+    classifier._generates = classifier.model
     classifier.vectorizer = document["vectorizer"] or "auto"
     classifier.feature_names = document["feature_names"]
     classifier.base = classifier._base = LostBase() if document.get("has_base", False) else None

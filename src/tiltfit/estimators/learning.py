@@ -27,7 +27,7 @@ from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import STOPPED, Development
 from tiltfit.methods.method import Run, Task
-from tiltfit.methods.start import starting_point
+from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.information import Projection
@@ -78,7 +78,8 @@ def solve(
             "n_init=1, or inference='exact'."
         )
     method, rng = options.method, generator(random_state)
-    kinds = [init if isinstance(init, str) else method.start, *["random"] * (n_init - 1)]
+    default = default_start(method.start, task.problem)
+    kinds = [init if isinstance(init, str) else default, *["random"] * (n_init - 1)]
     fits: list[Fit] = []
     with one_blas_thread():
         for k, kind in enumerate(kinds):

@@ -21,9 +21,13 @@ from tiltfit.methods.majority_vote import Votes, majority_vote
 from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
+from tiltfit.models.generative import GENERATIVE
 from tiltfit.projections.grounding import Strength
 
 SCALES = ("unit", "support")
+CLASSIFIERS = ("maxent", "naive_bayes", "bernoulli_naive_bayes")
+TAGGERS = ("crf", "hmm")
+_AUTO = {"naive_bayes": "counts", "bernoulli_naive_bayes": "binary"}
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,7 @@ class Options:
     online: Online
 
     @staticmethod
-    def of(estimator: Any, models: tuple[str, ...] = ("maxent",)) -> Options:
+    def of(estimator: Any, models: tuple[str, ...] = CLASSIFIERS) -> Options:
         """Check the parameters of an estimator; raises by name."""
         _one_of("model", estimator.model, models)
         _one_of("method", estimator.method, tuple(METHODS))
@@ -52,6 +56,7 @@ class Options:
         if isinstance(estimator.init, str):
             _one_of("init", estimator.init, STARTS)
         _positive("alpha", estimator.alpha, zero=True)
+        _refuse_generative(estimator)
         _positive("beta", estimator.beta)
         _positive("gamma", estimator.gamma)
         _positive("tol", estimator.tol)
@@ -93,9 +98,43 @@ class Options:
         """What the constraints say of single rows or tokens, if the method learns from that."""
         return majority_vote(constraints, inputs, constraints.classes or ()) if self.method.votes else None
 
+    def vectorizer(self, given: Any) -> Any:
+        """``given``, or what ``"auto"`` stands for: a generative model generates what it is given."""
+        return _AUTO.get(self.model, given) if isinstance(given, str) and given == "auto" else given
+
+    def check_anything(self, told: bool, noun: str) -> None:
+        """Refuse to learn from nothing: neither labels nor constraints that fire (``told``)."""
+        if told or self.method.unaided:
+            return
+        em = " Use method='em' for clusters of what is there." if self.is_generative else ""
+        raise DataError(
+            f"There is nothing to learn from: no {noun} has a label, and no constraint fires on this data.{em}"
+        )
+
+    @property
+    def is_generative(self) -> bool:
+        """Whether the model is one of p(x, y)."""
+        return self.model in GENERATIVE
+
     def workers(self) -> Workers:
         """Threads to run kernels on."""
         return Workers(self.n_jobs)
+
+
+def _refuse_generative(estimator: Any) -> None:
+    """What a model of p(x, y) cannot be given."""
+    if estimator.model not in GENERATIVE:
+        return
+    if estimator.alpha == 0:
+        raise DataError(
+            f"alpha=0 with model={estimator.model!r}, whose alpha is a pseudo-count: what a class has not shown would "
+            "have probability 0. Use a small one, such as alpha=0.001."
+        )
+    if getattr(estimator, "base", None) is not None:
+        raise UnsupportedError(
+            f"base= is a distribution of y given x, on which model={estimator.model!r} of x and y cannot be built. Use "
+            "model='maxent'."
+        )
 
 
 def threads(n_jobs: Any) -> int:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Sequences
-from tiltfit.errors import ConflictError, DataError, TiltfitWarning, did_you_mean
+from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
@@ -33,6 +33,12 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 BOUNDARIES = ("<start>", "<end>")
+
+TOKEN_ALONE = TokenTemplates(
+    lower=(0,), shape=(), prefixes=(), suffixes=(), patterns={}, classes_at=(), buckets=0
+)  # fmt: skip
+PLAIN_EDGES = EdgeTemplates(before={})
+"""What a hidden Markov model looks at if nothing is said: the token, and the label before."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,6 +221,21 @@ def as_edge_templates(transitions: Any) -> EdgeTemplates:
     if isinstance(transitions, Mapping):
         return EdgeTemplates.from_document(transitions)
     raise DataError(f"transitions={transitions!r:.80} must be EdgeTemplates(...) or a dict of its parameters.")
+
+
+def refuse_for_hmm(transitions: Any, weights: str, kind: str) -> None:
+    """Transition probabilities of an HMM depend on the label before alone, and there is one for every pair."""
+    edges = as_edge_templates(transitions or PLAIN_EDGES).names(tokens=kind == "tokens")
+    if len(edges) > 1:
+        raise UnsupportedError(
+            f"transitions= makes transitions depend on {edges[1]!r}, but those of model='hmm' depend on the label "
+            "before alone. Leave it out, or use model='crf'."
+        )
+    if weights != "all":
+        raise UnsupportedError(
+            f"weights={weights!r} leaves pairs of attribute and label without a weight, but with model='hmm' every "
+            "pair has a probability. Use weights='all'."
+        )
 
 
 def sequence_weights(sample_weight: Any, n: int) -> FloatArray:

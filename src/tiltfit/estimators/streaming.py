@@ -104,6 +104,11 @@ class Stream:
     ) -> Stream:
         """A stream that has seen nothing. ``n_rows``: attributes (and intercepts) of positions, ``n_edges``: attributes
         of edges, ``free``: the last row has no ridge."""
+        if options.is_generative:
+            raise UnsupportedError(
+                f"model={options.model!r} cannot learn online: its weights follow from counts of all data. Use fit, or "
+                f"model={'maxent' if n_edges is None else 'crf'!r}."
+            )
         squares = options.online.rule.squares
         edges = None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares)
         learner = Learner(

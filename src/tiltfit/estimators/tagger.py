@@ -13,6 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +22,16 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
 from tiltfit.estimators.learning import fitted_prices, learn, projected, report, solve, warn, warned_already
-from tiltfit.estimators.options import Options, threads
-from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_impossible, refuse_invalid, sequence_weights
+from tiltfit.estimators.options import TAGGERS, Options, threads
+from tiltfit.estimators.sequence_encoder import (
+    PLAIN_EDGES,
+    TOKEN_ALONE,
+    SequenceEncoder,
+    refuse_for_hmm,
+    refuse_impossible,
+    refuse_invalid,
+    sequence_weights,
+)
 from tiltfit.estimators.starts import generator, matched_tables
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
 from tiltfit.execution.workers import Workers
@@ -34,6 +43,7 @@ from tiltfit.methods.history import Callback
 from tiltfit.methods.journal import Development
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
+from tiltfit.models.generative import as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
 
@@ -60,15 +70,16 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         What is known: ``expect("author", given=word("and")).about(0.8)``, ``expect.stay().about(0.9)``.
     classes : list, optional
         All labels. Default: those of the constraint file, else of y, else of the constraints.
-    model : str
-        ``"crf"``.
+    model : {"crf", "hmm"}
+        A conditional random field, p(y|x); or a hidden Markov model p(x, y), with which Eq. 6 has −log p(x, y) and
+        −log p(x) added: posterior regularization.
     method, method_options
         As for ``TiltClassifier``.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
         ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
         passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
         (with max_iter=10). ``online`` learns prices and weights together, a few sequences at a time (``online=``).
-        ``auto`` is ``joint``.
+        ``auto`` is ``joint``; an HMM alternates.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
         (16): sequences a step; ``horizon``: how many sequences of a stream count at most (default: all that
@@ -79,13 +90,15 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     features : ``TokenTemplates``, or a dict of its parameters, optional
         Which attributes tokens get: ``features={"lexicons": {"cities": [...]}}``. ``{"hashing": 2**18}`` hashes
         attributes into so many columns, so that no vocabulary is learned; also where X holds attributes itself.
+        An HMM generates the attributes of a token as a bag of words, by default the token alone, in lower case.
     transitions : ``EdgeTemplates``, or a dict of its parameters, optional
         What else transition weights depend on: by default on the punctuation class of the token before. ``{}`` with
-        attribute input, or ``EdgeTemplates(before={})``: plain transitions.
+        attribute input, or ``EdgeTemplates(before={})``: plain transitions, the only ones of an HMM.
     weights : {"all", "observed"}
         A weight for every attribute and label, or only for the pairs that labelled tokens show.
     boundaries : bool
-        Weights for the first and the last label of a sequence (the default templates have such attributes already).
+        Weights for the first and the last label of a sequence (the default templates have such attributes already; an
+        HMM always has them: its sequences start and end).
     valid_only : bool
         With BIO or IOBES labels, forbid sequences that are not well formed (an I after something else).
     alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
@@ -196,7 +209,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             return self.project(X, y, decode=True, sample_weight=sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
-        options, kept_aside = Options.of(self, models=("crf",)), parts(dev, patience)
+        options, kept_aside = Options.of(self, models=TAGGERS), parts(dev, patience)
         if self.weights not in ("all", "observed"):
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
         constraints = ConstraintSet.of(self.constraints, "tokens")
@@ -208,6 +221,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         options.check(constraints, "tokens")
         if self.valid_only:
             refuse_invalid(classes.tolist(), labels, sequences)
+        if options.is_generative:
+            refuse_for_hmm(self.transitions, self.weights, sequences.kind)
         if options.solver == "online":
             tagger_stream.refuse_observed(self)
         if self.weights == "observed" and not np.any(labels >= 0):
@@ -216,12 +231,14 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
                 "a label. Use weights='all'."
             )
         weight = sequence_weights(sample_weight, sequences.n_sequences)
-        encoder, matrix = SequenceEncoder.fit(sequences, self.features, self.transitions, boundaries=self.boundaries)
+        encoder, matrix = self._learn_encoder(sequences)
+        refuse_counts(options.model, matrix, encoder.names)
         workers = options.workers()
         model = encoder.model(
             matrix, sequences, classes.tolist(), workers, valid=self.valid_only,
             observed=labels if self.weights == "observed" else None, occupied=options.solver != "online",
         )  # fmt: skip
+        model = as_model(model, options.model, classes.tolist())
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
         inputs = sequences.inputs()
@@ -241,8 +258,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
             tilt=grounded.tilt,
             touched=grounded.touched,
         )
-        if not len(problem.labelled) and grounded.tilt is None:
-            raise DataError("There is nothing to learn from: no token has a label, and no constraint fires here.")
+        options.check_anything(grounded.tilt is not None or bool(len(problem.labelled)), "token")
         given = self._given_start(classes, encoder, model)
         alternates = options.method.name == "ap" and options.solver != "online"
         if given is None and self.init is None and problem.is_sampled and alternates:
@@ -268,7 +284,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
         self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
         self._inference = str(self.inference), seed
-        self._prices, self._unit = fitted_prices(grounded, fit), "tokens"
+        self._prices, self._unit, self._generates = fitted_prices(grounded, fit), "tokens", options.model
         keep_stream(self, stream)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -386,9 +402,17 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         full = _without_empty(sequences)
         workers = Workers(threads(self.n_jobs))
         matrix = self._encoder.transform(full)
+        refuse_counts(vars(self).get("_generates", ""), matrix, self._encoder.names)
         model = self._encoder.model(matrix, full, self.classes_.tolist(), workers, valid=self._valid)
         weights = np.concatenate([self.coef_.T.ravel(), self.transitions_.ravel()])
         return sequences, model, model.potentials(weights)
+
+    def _learn_encoder(self, sequences: Sequences) -> tuple[SequenceEncoder, sparse.csr_array]:
+        """Attributes and edges as ``features``, ``transitions`` and ``boundaries`` say; an HMM has its own defaults."""
+        if self.model != "hmm":
+            return SequenceEncoder.fit(sequences, self.features, self.transitions, boundaries=self.boundaries)
+        features = TOKEN_ALONE if self.features is None and sequences.kind == "tokens" else self.features
+        return SequenceEncoder.fit(sequences, features, self.transitions or PLAIN_EDGES, boundaries=True)
 
     @staticmethod
     def _infer(model: LogLinear, potentials: Potentials) -> Marginals:

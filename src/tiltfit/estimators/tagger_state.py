@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltfit.errors import ModelFileError
 from tiltfit.estimators import state, stream_state
-from tiltfit.estimators.options import Options
+from tiltfit.estimators.options import TAGGERS, Options
 from tiltfit.estimators.packing import pack_strings, pack_table, unpack_strings, unpack_table
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
 from tiltfit.estimators.state import Arrays, Document
@@ -56,11 +56,12 @@ def dump(tagger: TiltTagger, arrays: Arrays, lost: list[str]) -> Document:
 def restore(document: Document, arrays: Arrays) -> TiltTagger:
     """The inverse of ``dump``."""
     tagger = state.construct(TiltTagger, PARAMETERS, document)
-    strength = Options.of(tagger, models=("crf",)).strength  # refuses parameters that no fit could have had
+    strength = Options.of(tagger, models=TAGGERS).strength  # refuses parameters that no fit could have had
     tagger._inference = str(tagger.inference), int(document.get("seed", 0))
     tagger._strength = replace(strength, rates=_rates(document.get("rates", [])))
     if tagger.weights not in ("all", "observed"):
         raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")
+    tagger._generates = tagger.model
     state.restore(tagger, document, arrays)
     encoder = _restore_encoder(document["encoder"], arrays)
     tagger._encoder, tagger._valid = encoder, _flag(document["encoder"], "valid_only")

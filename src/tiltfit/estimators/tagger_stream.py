@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltfit.data.sequences import as_sequences, encode_known_tags, encode_tags
 from tiltfit.errors import UnsupportedError
-from tiltfit.estimators.options import Options, threads
+from tiltfit.estimators.options import TAGGERS, Options, threads
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid, sequence_weights
 from tiltfit.estimators.starts import generator
 from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes, refuse_start
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def begin(tagger: TiltTagger, X: Any, y: Any, classes: Any) -> None:
     """Fix parameters, classes and attributes by the first sequences of a stream."""
-    options, constraints = Options.of(tagger, models=("crf",)), ConstraintSet.of(tagger.constraints, "tokens")
+    options, constraints = Options.of(tagger, models=TAGGERS), ConstraintSet.of(tagger.constraints, "tokens")
     refuse_observed(tagger)
     refuse_start(tagger.init)
     sequences = as_sequences(X, allow_empty=False)
@@ -56,7 +56,7 @@ def begin(tagger: TiltTagger, X: Any, y: Any, classes: Any) -> None:
 
 def go_on(tagger: TiltTagger) -> None:
     """A stream that starts from the weights and with the attributes of a batch fit."""
-    options = Options.of(tagger, models=("crf",))
+    options = Options.of(tagger, models=TAGGERS)
     refuse_observed(tagger)
     table, edges = tagger.coef_.T, tagger.transitions_
     tagger._stream = Stream.begin(len(table), len(tagger.classes_), len(edges), options, tagger)

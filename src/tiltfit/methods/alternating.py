@@ -62,7 +62,7 @@ def alternate(
             converged, message = journal.is_enough, journal.reason
         elif not fitted.converged and fitted.n_iter == 0:
             message = f"the moment projection stopped: {fitted.message}"
-        elif _remaining(drop, last_drop) <= 0.01 * tol * (first.value - now.value):
+        elif remaining(drop, last_drop) <= 0.01 * tol * (first.value - now.value):
             converged, message = True, "objective no longer falls"
         else:
             continue
@@ -85,7 +85,7 @@ def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tup
     return target, sums.log_z - float(weights @ target) + ridge
 
 
-def _remaining(drop: float, last_drop: float) -> float:
+def remaining(drop: float, last_drop: float) -> float:
     """Σ of the drops to come if they go on shrinking as the last two did: drop·r/(1 − r)."""
     if not np.isfinite(last_drop) or last_drop <= 0:
         return np.inf

@@ -3,7 +3,8 @@
     min_λ  Σ_labelled −log p_λ(y|x) + ½·α‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(m(q))]                     (Eq. 6)
 
 ``solver``: ``alternating`` is the paper's algorithm, ``joint`` eliminates q, ``sgd`` takes one stochastic pass a round,
-``auto`` is the fastest one that can solve the problem. Where q can only be sampled, it alternates.
+``auto`` is the fastest one that can solve the problem. Where q can only be sampled, it alternates. With a generative
+model this is posterior regularization (``posterior_regularization``), which alternates in closed form.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from tiltfit.methods.alternating import alternate
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
+from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.sampled import alternate_sampled
+from tiltfit.models.generative import GENERATIVE, Generative
 
 SOLVERS: dict[str, Callable[..., Fit]] = {
     "alternating": alternate,
@@ -28,6 +31,10 @@ SOLVERS: dict[str, Callable[..., Fit]] = {
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 6 from ``start``."""
+    if isinstance(task.problem.model, Generative):
+        return regularize(
+            task.problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development
+        )
     more = {"seed": run.seed} if run.solver == "sgd" else {}
     return _solver(run.solver, task.problem)(
         task.problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development,
@@ -46,4 +53,15 @@ def _solver(name: str, problem: Problem) -> Callable[..., Fit]:
     return alternate_sampled
 
 
-METHOD = Method("ap", "alternating projections", fit, solvers=("auto", *SOLVERS, "online"))
+def _refuse_free_weights(case: Case) -> None:
+    if case.model in GENERATIVE and case.solver not in ("auto", "alternating"):
+        raise UnsupportedError(
+            f"solver={case.solver!r} moves weights freely, but those of model={case.model!r} are log-probabilities, "
+            "which expected counts give in closed form. Use solver='alternating'."
+        )
+
+
+METHOD = Method(
+    "ap", "alternating projections", fit, refuse=_refuse_free_weights, solvers=("auto", *SOLVERS, "online"),
+    generative=True,
+)  # fmt: skip

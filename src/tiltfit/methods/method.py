@@ -21,6 +21,7 @@ from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import Development
 from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.models.generative import GENERATIVE
 from tiltfit.projections.grounding import Grounded
 
 FloatArray = npt.NDArray[np.float64]
@@ -76,7 +77,8 @@ class Method:
     constructor raises for what it cannot be. ``solvers``: those it knows. ``separate``: whether constraints on single
     instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
     task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
-    where it starts if nothing is said."""
+    where it starts if nothing is said. ``generative``: whether it can train generative models. ``unaided``: whether
+    unlabelled data without constraints are enough."""
 
     name: str
     title: str
@@ -89,12 +91,20 @@ class Method:
     votes: bool = False
     violations: bool = False
     start: str = "zeros"
+    generative: bool = False
+    unaided: bool = False
 
     def check(self, case: Case) -> None:
         """Refuse what the method cannot do, before any work starts."""
         if case.model in self.why_not:
             raise UnsupportedError(
                 f"method={self.name!r} cannot train model={case.model!r}: {self.why_not[case.model]}"
+            )
+        if case.model in GENERATIVE and not self.generative:
+            raise UnsupportedError(
+                f"method={self.name!r} cannot train model={case.model!r}: it fits weights of p(y|x) that are free, but "
+                "those of a generative model are log-probabilities. Use method='ap', 'em' or 'supervised', or "
+                f"model={'crf' if case.unit == 'tokens' else 'maxent'!r}."
             )
         if case.solver not in self.solvers:
             raise UnsupportedError(

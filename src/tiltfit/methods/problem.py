@@ -118,6 +118,12 @@ class Problem:
         gradient = self.model.features.expect(node, edge)
         return Evaluation(value + add_ridge(self.alpha, weights, gradient, self.model.workers), gradient, projection)
 
+    def known_moments(self) -> FloatArray:
+        """Σ_labelled w·f(x, y)."""
+        node = np.zeros((int(self.model.structure.last[-1]) + 1, self.model.features.n_labels))
+        node.reshape(-1)[self._known_cells] = self._known_weight
+        return self.model.features.expect(node, self._known_edges)
+
     def residual(
         self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals]
     ) -> tuple[float, FloatArray, FloatArray | None]:

@@ -18,8 +18,8 @@ from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum
 
-_LOOSE = 0.5  # tolerance of the projections on the way: prices go on from round to round, as the chains do
-_WINDOW = 8  # rounds
+LOOSE = 0.5  # tolerance of the projections on the way: prices go on from round to round, as the chains do
+WINDOW = 8  # rounds
 _FALLS = 0.95  # of the gradient from window to window: above, it does not fall any more
 
 
@@ -43,17 +43,17 @@ def alternate_sampled(
     recent: list[FloatArray] = []
     message, converged = f"stopped after {max_iter} rounds", False
     for number in range(1, max_iter + 1):
-        now = active.evaluate(weights, last, _LOOSE)
+        now = active.evaluate(weights, last, LOOSE)
         last, limit = now.start, limit or tol * now.steepest
         target, _ = moment_target(active, weights, now)
         fitted = moment_step(active, now, target, weights, limit)
         weights = fitted.x
-        recent = [*recent, weights][-_WINDOW:]
+        recent = [*recent, weights][-WINDOW:]
         if journal.add(_round(number, max_iter, now, fitted), weights):
             converged, message = journal.is_enough, str(journal.reason)
         elif now.steepest <= limit:
             converged, message = True, "gradient below tolerance"
-        elif _settled([r.gradient for r in journal.rounds]):
+        elif settled([r.gradient for r in journal.rounds]):
             converged, message = True, "what is left of the gradient is noise"
             weights = np.mean(recent, axis=0)
         else:
@@ -63,10 +63,11 @@ def alternate_sampled(
     return journal.finished(weights, active.evaluate(weights, last, tol, told=True), converged, message)
 
 
-def _settled(gradients: list[float]) -> bool:
-    if len(gradients) < 2 * _WINDOW:
+def settled(gradients: list[float]) -> bool:
+    """Whether they no longer fall from one window of rounds to the next."""
+    if len(gradients) < 2 * WINDOW:
         return False
-    return min(gradients[-_WINDOW:]) > _FALLS * min(gradients[:-_WINDOW][-_WINDOW:])
+    return min(gradients[-WINDOW:]) > _FALLS * min(gradients[:-WINDOW][-WINDOW:])
 
 
 def _round(number: int, max_iter: int, now: Evaluation, fitted: Minimum) -> Round:

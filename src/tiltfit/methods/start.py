@@ -4,6 +4,10 @@
 ``supervised``   the fit to the labelled rows alone
 ``constraints``  one moment projection onto q at λ = 0: what the constraints say, before the model says anything
 ``random``       normal weights of standard deviation 0.1
+
+A generative model starts from posteriors: uniform ones (``zeros``), those of the labelled rows or of all that labels
+and constraints say, or those of random weights. Weights of 0.1 would be next to the saddle where all classes are alike,
+so that these are large enough to tell rows apart: scores of mean 0 and standard deviation 1 over all rows.
 """
 
 from __future__ import annotations
@@ -14,8 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import DataError
+from tiltfit.features.chains import ChainFeatures
+from tiltfit.inference.chain import Chains
 from tiltfit.methods.alternating import moment_target
+from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
+from tiltfit.models.generative import Generative
 from tiltfit.projections.moment import moment_projection
 
 FloatArray = npt.NDArray[np.float64]
@@ -24,21 +32,71 @@ STARTS = ("zeros", "supervised", "constraints", "random")
 _SPREAD = 0.1
 
 
+def default_start(kind: str, problem: Problem) -> str:
+    """Where to start if nothing is said: ``kind``, the method's own, unless the model is generative."""
+    if not isinstance(problem.model, Generative):
+        return kind
+    return "constraints" if _is_told(problem) else "random"
+
+
 def starting_point(kind: str, problem: Problem, rng: np.random.Generator, tol: float) -> FloatArray:
     """The weights to start from."""
+    if isinstance(problem.model, Generative):
+        return _posteriors(kind, problem, rng)
     zeros = np.zeros(problem.model.n_weights)
     if kind == "zeros":
         return zeros
     if kind == "random":
         return _SPREAD * rng.normal(size=len(zeros))
-    if kind == "supervised":
-        if not len(problem.labelled):
-            raise DataError("init='supervised' needs labelled rows, but y has none. Use init='constraints'.")
-        problem = problem.take(problem.labelled)
-    else:
-        problem = problem.active
+    problem = _labelled(problem) if kind == "supervised" else problem.active
     now = problem.evaluate(zeros, None, 1e-6)
     moments = partial(problem.model.moments, weight=problem.omega)
     limit = problem.gradient_tol(tol)
     target, _ = moment_target(problem, zeros, now)
     return moment_projection(moments, target, problem.alpha, zeros, gradient_tol=limit, max_iter=200).x
+
+
+def _posteriors(kind: str, problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Weights of a generative model, or any others whose p(y|x) are the posteriors to start from."""
+    zeros = np.zeros(problem.model.n_weights)
+    if kind == "random":
+        return _telling_apart(problem, rng)
+    if kind == "supervised":
+        return Halves(_labelled(problem)).fit(problem.known_moments())
+    if not _is_told(problem):
+        raise DataError(
+            f"init={kind!r} gives all classes the same parameters, since there is neither a label nor a constraint to "
+            "tell them apart, and EM cannot leave that point. Use init='random'."
+        )
+    if kind == "zeros":
+        return zeros
+    halves = Halves(problem.active)
+    return halves.fit(halves.expect(zeros).counts)
+
+
+def _telling_apart(problem: Problem, rng: np.random.Generator) -> FloatArray:
+    """Normal weights of attributes, so moved and scaled that the scores of every label have mean 0 (an attribute that
+    is everywhere would give all rows to one class) and those of all labels a standard deviation of 1; transitions of
+    0."""
+    model = problem.model
+    n_labels, n_positions = model.features.n_labels, int(model.structure.last[-1]) + 1
+    edges = np.zeros((model.structure.n_kinds, n_labels, n_labels)) if isinstance(model.structure, Chains) else None
+    mean = model.features.expect(np.full((n_positions, n_labels), 1 / n_positions), edges)
+    n = model.features.nodes.n_weights if isinstance(model.features, ChainFeatures) else len(mean)
+    table, occurring = rng.normal(size=(n // n_labels, n_labels)), mean[:n].reshape(-1, n_labels)[:, 0]
+    table -= np.outer(occurring, occurring @ table) / (occurring @ occurring)
+    weights = np.zeros(len(mean))
+    weights[:n] = table.ravel()
+    spread = float(np.std(model.features.score(weights).node))
+    return weights / spread if spread > 0 else weights
+
+
+def _is_told(problem: Problem) -> bool:
+    """Whether labels or constraints tell classes apart."""
+    return problem.tilt is not None or bool(len(problem.labelled))
+
+
+def _labelled(problem: Problem) -> Problem:
+    if not len(problem.labelled):
+        raise DataError("init='supervised' needs labelled rows, but y has none. Use init='constraints'.")
+    return problem.take(problem.labelled)

@@ -6,7 +6,7 @@ field: the features and the structure differ, nothing else. q₀ is the base dis
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
@@ -72,11 +72,13 @@ class LogLinear:
         total = float(weight @ marginals.log_z)
         return Moments(total, self.features.expect(node, marginals.edge), float(np.sum(weight)))
 
-    def take(self, instances: IntArray) -> LogLinear:
+    def take(self, instances: IntArray) -> Self:
         """The same model on these instances only."""
         positions = self.structure.positions(instances)
         base = None if self.base is None else Potentials(self.base.node[positions], self.base.edge)
-        return LogLinear(self.features.take(positions), self.structure.take(instances), base)
+        return replace(
+            self, features=self.features.take(positions), structure=self.structure.take(instances), base=base
+        )
 
     def narrow(self, instances: IntArray) -> tuple[LogLinear, IntArray, IntArray | None]:
         """The model on these instances with the weights that matter there alone: which rows of the table of weights

@@ -1,0 +1,189 @@
+"""Alternating projections on a generative model: posterior regularization, EM with posterior constraints.
+
+    O(λ, q) = Σ_labelled w·(−log p_λ(x, y)) − log prior(λ)
+              + γ·[Σ_unlabelled w·(D(q‖p_λ(y|x)) − log p_λ(x)) + U(m(q))]
+
+    q ← argmin_q O(λ, q)      information projection of p_λ(y|x), Eq. 8: the E-step, under constraints
+    λ ← argmin_λ O(λ, q)      moment projection: shares of expected counts, in closed form (``models.generative``)
+
+Eq. 6 with p(x, y) in the place of p(y|x) (paper §4.2; Graça, Ganchev & Taskar 2007). O falls at every half step;
+without constraints q = p and this is EM. Unlabelled instances that no constraint touches matter here: they add
+−log p(x).
+
+Where q can only be sampled, O is not known: it is over when the expected counts no longer settle from one window of
+rounds to the next, for what is left is noise. Weights are then those of the mean counts of the last window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltfit.inference.potentials import Potentials
+from tiltfit.methods.alternating import remaining
+from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.journal import Development, Journal
+from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.methods.sampled import LOOSE, WINDOW, settled
+from tiltfit.models.generative import Generative
+from tiltfit.optimize.lbfgs import steepest
+from tiltfit.projections.information import Projection, Start
+from tiltfit.projections.stochastic import project
+
+_ENOUGH = 0.01  # times tol: the fall still to come, of that so far or per instance (in nats), that is not worth a round
+_ROUNDING = 1e-12  # of the objective
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """After an E-step: O(λ, q), T = Σ_labelled w·f(x, y) + γ·Σ_unlabelled w·E_q[f], and the projection, if any."""
+
+    value: float
+    counts: FloatArray
+    projection: Projection | None
+
+    @property
+    def start(self) -> Start | None:
+        """Where the next projection may begin."""
+        return None if self.projection is None else self.projection.start
+
+    def evaluation(self, before: FloatArray) -> Evaluation:
+        """The same as solvers tell it; the gradient is by how much expected counts differ from those ``before``."""
+        return Evaluation(self.value, self.counts - before, self.projection)
+
+
+class Halves:
+    """The two half steps on one problem, whose model is ``Generative``. Labelled instances add constant counts."""
+
+    def __init__(self, problem: Problem) -> None:
+        assert isinstance(problem.model, Generative)
+        self._family, self._alpha, self._gamma = problem.model.family, problem.alpha, problem.gamma
+        self._known = problem.known_moments()
+        unlabelled = np.flatnonzero(~problem.is_labelled)
+        self._rest = problem.take(unlabelled) if len(unlabelled) else None
+
+    def expect(
+        self, weights: FloatArray, start: Start | None = None, tol: float = 1e-6, *, told: bool = False
+    ) -> Expected:
+        """Half a round: q, and what it makes of the counts. ``told``: it is the last."""
+        if self._rest is None:
+            return Expected(self.cost(weights, self._known), self._known, None)
+        value, counts, projection = posterior(self._rest, weights, start, tol, told=told)
+        counts *= self._gamma
+        counts += self._known
+        return Expected(self.cost(weights, self._known) + self._gamma * value, counts, projection)
+
+    def fit(self, counts: FloatArray) -> FloatArray:
+        """The other half: weights from counts."""
+        return self._family.weights(counts, self._alpha)
+
+    def cost(self, weights: FloatArray, counts: FloatArray) -> float:
+        """−λ·T − log prior(λ): as a function of λ it differs from O(λ, q) by a constant."""
+        return -float(weights @ counts) - self._family.log_prior(weights, self._alpha)
+
+
+def posterior(
+    problem: Problem, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False
+) -> tuple[float, FloatArray, Projection | None]:
+    """Σ w·(D(q‖p(y|x)) − log p(x)) + U(m(q)) and Σ w·E_q[f], where no instance is labelled: q = p where none is
+    touched."""
+    model, structure, touched = problem.model, problem.model.structure, problem.touched
+    positions = structure.positions(touched)
+    potentials = model.potentials(weights)
+    here = potentials.node[positions]
+    weight = problem.weight.copy()
+    weight[touched] = 0.0
+    p = structure.infer(potentials, model.workers, weight=weight, overwrite=True)
+    value, node, edge = -float(problem.weight @ p.log_z), p.node, p.edge
+    node *= structure.spread(weight)[:, None]
+    projection = None
+    if problem.tilt is not None:
+        base = problem.tilt.base(Potentials(here, potentials.edge), p.log_z[touched], overwrite=True)
+        projection = project(problem.tilt, base, start=start, tol=tol, told=told)
+        value, q = value + projection.value, projection.marginals
+        node[positions] = structure.spread(problem.weight)[positions, None] * q.node
+        if edge is not None and q.edge is not None:
+            edge += problem.tilt.for_model(q.edge, len(edge))
+    return value, model.features.expect(node, edge), projection
+
+
+def regularize(
+    problem: Problem,
+    start: FloatArray,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None = None,
+    development: Development | None = None,
+) -> Fit:
+    """Alternate from the posteriors at ``start``, which need not be parameters of a distribution: the first round is
+    counted from those fitted to them. It is over when O can hardly fall any further (extrapolated from the last two
+    rounds): by tol/100 of the fall so far, or of a nat per instance. With ``development``, the weights are those of
+    its best round."""
+    halves, inner_tol = Halves(problem), LOOSE if problem.is_sampled else 1e-6
+    journal = Journal(callback, development)
+    journal.begin(start)
+    last = halves.expect(start, None, inner_tol)
+    weights = halves.fit(last.counts)
+    rounds = _Rounds(tol, float(np.sum(problem.omega)))
+    message, converged = f"stopped after {max_iter} rounds", False
+    for number in range(1, max_iter + 1):
+        now = halves.expect(weights, last.start, inner_tol)
+        fitted = halves.fit(now.counts)
+        moment = halves.cost(fitted, now.counts)
+        after = now.value + moment - halves.cost(weights, now.counts)
+        told = now.evaluation(last.counts)
+        weights, last = fitted, now
+        if journal.add(_round(number, max_iter, told, after, moment, problem.is_sampled), weights):
+            converged, message = journal.is_enough, str(journal.reason)
+            break
+        if (reason := rounds.over(now, after, told.steepest)) is not None:
+            converged, message = True, reason
+            weights = halves.fit(rounds.counts(now))
+            break
+    kept = journal.settle(weights)
+    final = halves.expect(kept, last.start, tol if problem.is_sampled else inner_tol, told=True)
+    return journal.finished(kept, final.evaluation(last.counts), converged, message)
+
+
+class _Rounds:
+    """What is kept of rounds to tell when it is enough."""
+
+    def __init__(self, tol: float, total: float) -> None:
+        self._tol, self._total = tol, total
+        self._values: list[float] = []
+        self._changes: list[float] = []
+        self._counts: list[FloatArray] = []
+
+    def over(self, now: Expected, after: float, change: float) -> str | None:
+        """Why it is over after this round, or None."""
+        if np.isnan(after):
+            self._counts = [*self._counts, now.counts][-WINDOW:]
+            self._changes.append(change)
+            return "what is left of the changes of expected counts is noise" if settled(self._changes) else None
+        self._values.append(after)
+        if len(self._values) < 3:
+            return None
+        drop, last_drop = -np.diff(self._values[-3:])[::-1]
+        enough = self._tol * _ENOUGH * max(self._values[0] - after, self._total)
+        small = drop <= _ROUNDING * abs(after) or remaining(drop, last_drop) <= enough
+        return "objective no longer falls" if small else None
+
+    def counts(self, now: Expected) -> FloatArray:
+        """Those that the last weights are fitted to."""
+        return np.asarray(np.mean(self._counts, axis=0)) if self._counts else now.counts
+
+
+def _round(number: int, max_iter: int, now: Evaluation, after: float, moment: float, sampled: bool) -> Round:
+    return Round(
+        round=number,
+        max_iter=max_iter,
+        objective=after,
+        information=now.value,
+        moment=moment if sampled else after,
+        gap=now.gap,
+        worst_violation=now.worst_violation,
+        gradient=steepest(now.gradient),
+        evaluations=1 + (now.projection.n_eval if now.projection is not None else 0),
+    )
