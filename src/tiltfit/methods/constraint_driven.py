@@ -4,7 +4,8 @@
     Y_K(x) ← the K best of  λ·f(x, y) − Σ_k ρ_k·d_k(x, y)      for every unlabelled x
     λ ← τ·λ₀ + (1 − τ)·argmin_λ γ·Σ_unlabelled 1/K·Σ_{y ∈ Y_K(x)} −log p_λ(y|x) + ½·α‖λ‖²
 
-with the last two steps repeated until the labels no longer change. d_k(x, y) is how often y violates constraint k in x,
+(a generative model: −log p_λ(x, y), and its prior in the place of the ridge, in closed form) with the last two steps
+repeated until the labels no longer change. d_k(x, y) is how often y violates constraint k in x,
 ρ_k what that costs.
 
 It differs from alternating projections (§4.1 of the paper) in that the model is fitted to a few labellings as if they
@@ -39,6 +40,7 @@ from tiltfit.methods.journal import Journal
 from tiltfit.methods.method import Case, FloatArray, Method, Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
+from tiltfit.models.generative import Generative
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.optimize.lbfgs import steepest
 from tiltfit.optimize.result import Minimum
@@ -106,15 +108,23 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     assert violations is not None
     rho = penalties(task.grounded, options.rho)
     top_k = _checked_top_k(problem, options.top_k)
-    supervised = solve_jointly(labelled_part(problem, "codl"), start, max_iter=run.max_iter, tol=run.tol)
+    supervised = _supervised(labelled_part(problem, "codl"), start, run)
     journal = Journal(run.callback, run.development)
-    journal.begin(supervised.weights)
-    rounds = _Rounds(problem, violations, supervised.weights, rho, top_k, options, run)
+    journal.begin(supervised.x)
+    rounds = _Rounds(problem, violations, supervised.x, rho, top_k, options, run)
     weights, message, converged = rounds.go(journal)
     weights = journal.settle(weights)
-    value = journal.rounds[-1].objective if journal.rounds else supervised.objective
+    value = journal.rounds[-1].objective if journal.rounds else supervised.value
     final = final_evaluation(problem, weights, value, start[:0])
     return journal.finished(weights, final, converged and supervised.converged, message)
+
+
+def _supervised(problem: Problem, start: FloatArray, run: Run) -> Minimum:
+    """λ₀, from the labelled instances."""
+    if isinstance(problem.model, Generative):
+        return Counting(problem.model, problem.alpha).estimate(problem.known_moments(), start)
+    found = solve_jointly(problem, start, max_iter=run.max_iter, tol=run.tol)
+    return Minimum(found.weights, found.objective, start[:0], len(found.history), 0, found.converged, found.message)
 
 
 class _Rounds:
@@ -133,7 +143,11 @@ class _Rounds:
         self._violations, self._supervised, self._rho = violations, supervised, rho
         self._top_k, self._options, self._run = top_k, options, run
         self._model, self._omega = problem.model.take(violations.instances), problem.omega[violations.instances]
-        self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
+        self._estimation: Estimation | Counting
+        if isinstance(self._model, Generative):
+            self._estimation = Counting(self._model, problem.alpha)
+        else:
+            self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
 
     def go(self, journal: Journal) -> tuple[FloatArray, str, bool]:
         """The weights after the last round, why it was the last, and whether that is a good reason."""
@@ -206,6 +220,23 @@ class Estimation:
         )  # fmt: skip
 
 
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """The same for a generative model: weights are shares of counts, ``target``, in closed form."""
+
+    model: Generative
+    alpha: FloatArray
+
+    def value(self, weights: FloatArray, target: FloatArray) -> tuple[float, FloatArray]:
+        """−λ·T − log prior(λ). It has no gradient: weights are not free."""
+        return -float(weights @ target) - self.model.family.log_prior(weights, self.alpha), weights[:0]
+
+    def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
+        """argmax_λ λ·T + log prior(λ)."""
+        weights = self.model.family.weights(target, self.alpha)
+        return Minimum(weights, self.value(weights, target)[0], weights[:0], 1, 1, True, "counted")
+
+
 def shares(model: LogLinear, found: Labellings, omega: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """ω times the share of an instance's labellings that have each label at a position, and each pair on the edges of a
     kind, summed up. Each labelling of an instance counts the same; one that has none counts nothing."""
@@ -272,4 +303,12 @@ def _checked_top_k(problem: Problem, top_k: int | None) -> int:
     return int(top_k)
 
 
-METHOD = Method("codl", "constraint-driven learning", fit, refuse=refuse, options=Options, violations=True)
+METHOD = Method(
+    "codl",
+    "constraint-driven learning",
+    fit,
+    refuse=refuse,
+    options=Options,
+    violations=True,
+    generative=True,
+)

@@ -65,10 +65,8 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     return minimise_directly(problem, term, start, run)
 
 
-_JOINT = "its entropy is that of a conditional model. Use method='em', or model={!r}."
 METHOD = Method(
     "entropy",
     "entropy regularisation",
     fit,
-    why_not={"naive_bayes": _JOINT.format("maxent"), "hmm": _JOINT.format("crf")},
 )

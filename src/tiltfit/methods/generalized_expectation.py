@@ -92,15 +92,10 @@ def _why_not(constraint: Constraint) -> str | None:
     return None
 
 
-_JOINT = (
-    "GE penalises the expectations of a conditional model. Use method='ap', which is posterior regularization there, "
-    "or model={!r}."
-)
 METHOD = Method(
     "ge",
     "generalized expectation",
     fit,
-    why_not={"naive_bayes": _JOINT.format("maxent"), "hmm": _JOINT.format("crf")},
     refuse=refuse,
     separate=False,
 )

@@ -24,7 +24,6 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.values import match
 from tiltfit.methods.direct import minimise_directly
-from tiltfit.methods.generalized_expectation import METHOD as GE
 from tiltfit.methods.generalized_expectation import ExpectationPenalty
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import FloatArray, Method, Run, Task
@@ -115,4 +114,4 @@ def _proportions(problem: Problem, unlabelled: Any, shares: FloatArray, strength
     )
 
 
-METHOD = Method("label_regularization", "label regularisation", fit, why_not=GE.why_not, options=Options)
+METHOD = Method("label_regularization", "label regularisation", fit, options=Options)
