@@ -43,12 +43,12 @@ class Parts:
     def score(self, prices: FloatArray) -> FloatArray:
         """O(firings·labels), and a zero elsewhere."""
         scores = np.zeros((self.fires.shape[0], self.table.shape[1]))
-        scores[self._places] = self._scores(prices)
+        scores[self.places] = self._scores(prices)
         return scores
 
     def add_scores(self, prices: FloatArray, out: FloatArray) -> None:
         """``out`` += score(prices). O(firings·labels)."""
-        out[self._places] += self._scores(prices)
+        out[self.places] += self._scores(prices)
 
     def scores_where_firing(self, prices: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
         """The scores of the places where something fires, and the number of each place among them (−1: it is none).
@@ -62,9 +62,9 @@ class Parts:
             part, data = self.fires.indices, self.fires.data if weight is None else self.fires.data * weight[place]
             terms = data * np.einsum("fy,fy->f", values[place], self.table[part])
             return np.asarray(np.bincount(self.row[part], weights=terms, minlength=n_rows), dtype=np.float64)
-        seen = values[self._places]
+        seen = values[self.places]
         if weight is not None:
-            seen = seen * weight[self._places, None]
+            seen = seen * weight[self.places, None]
         sums = np.einsum("py,py->p", self._transposed @ seen, self.table)
         return np.asarray(np.bincount(self.row, weights=sums, minlength=n_rows), dtype=np.float64)
 
@@ -82,7 +82,7 @@ class Parts:
         return np.asarray(self._firing @ (prices[self.row][:, None] * self.table))
 
     @cached_property
-    def _places(self) -> IntArray | slice:
+    def places(self) -> IntArray | slice:
         """Where something fires; everywhere else scores are zero and nothing is looked at."""
         found = np.flatnonzero(np.diff(self.fires.indptr))
         return slice(None) if len(found) == self.fires.shape[0] else found
@@ -91,14 +91,14 @@ class Parts:
     def _number(self) -> npt.NDArray[np.int32]:
         """The number of every place among those where something fires."""
         number = np.full(self.fires.shape[0], -1, dtype=np.int32)
-        at = np.arange(self.fires.shape[0])[self._places]
+        at = np.arange(self.fires.shape[0])[self.places]
         number[at] = np.arange(len(at), dtype=np.int32)
         return number
 
     @cached_property
     def _firing(self) -> sparse.csr_array:
         """The rows of ``fires`` that are not empty."""
-        return self.fires if isinstance(self._places, slice) else sparse.csr_array(self.fires[self._places])
+        return self.fires if isinstance(self.places, slice) else sparse.csr_array(self.fires[self.places])
 
     @cached_property
     def _transposed(self) -> sparse.csr_array:
@@ -127,7 +127,9 @@ class ConstraintFeatures:
         assert self.whole is None  # statistics of whole sequences have no tangents
         place, node = self.node.scores_where_firing(prices)
         n_labels = node.shape[1]
-        edge = None if self.edge is None else self.edge.score(prices).reshape(-1, n_labels, n_labels)
+        edge = None
+        if self.edge is not None and self.edge.fires.nnz:
+            edge = self.edge.score(prices).reshape(-1, n_labels, n_labels)
         return Direction(place, node, edge)
 
     def tilted(self, base: Potentials, prices: FloatArray, room: Room | None = None) -> Potentials:

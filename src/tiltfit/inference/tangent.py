@@ -8,6 +8,7 @@ chains, where the direct covariance of Eq. 12 takes O(N·L³), and O(N·L⁴) fo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +18,8 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
+
+IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,10 @@ class Tangent(Protocol):
 
     @property
     def marginals(self) -> Marginals: ...
+    def marginals_at(self, positions: IntArray | slice) -> Marginals:
+        """``marginals`` whose nodes are known at these positions alone: elsewhere there is anything."""
+        ...
+
     def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
         """The derivatives of weighted ``marginals.node`` and ``marginals.edge`` when potentials move along
         ``direction``, which is finite."""
@@ -57,6 +64,9 @@ class IndependentTangent:
 
     marginals: Marginals
     weight: FloatArray
+
+    def marginals_at(self, positions: IntArray | slice) -> Marginals:
+        return self.marginals
 
     def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
         at = np.flatnonzero(direction.place >= 0)
@@ -79,9 +89,9 @@ class ChainTangent:
         self._weight = np.ascontiguousarray(weight, dtype=np.float64)
         self._cuts = cuts = chains.cuts(tables.factor[0].size if chains.n_kinds else 1)
         n_labels, width = node.shape[1], tables.factor.shape[2]
-        step, ahead, back, local = (_aligned(workers, len(node), width) for _ in range(4))
-        self._store = store = Store(step, ahead, back, local, np.zeros(len(chains), dtype=np.bool_))
-        log_z = np.empty(len(chains))
+        step, ahead, back, behind = (_aligned(workers, len(node), width) for _ in range(4))
+        self._store = store = Store(step, ahead, back, behind, np.zeros(len(chains), dtype=np.bool_))
+        self._log_z = log_z = np.empty(len(chains))
         outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
 
         def run(a: int, b: int) -> None:
@@ -92,14 +102,23 @@ class ChainTangent:
 
         workers.run(run, chains.offsets[cuts] * n_labels)
         sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
-        edges = np.ascontiguousarray(sums[:, :n_labels, :n_labels])
-        self.marginals = Marginals(log_z, store.node[:, :n_labels], edges)
+        self._edge = np.ascontiguousarray(sums[:, :n_labels, :n_labels])
+
+    @cached_property
+    def marginals(self) -> Marginals:
+        return self.marginals_at(slice(None))
+
+    def marginals_at(self, positions: IntArray | slice) -> Marginals:
+        n_labels = self._node.shape[1]
+        node = self._workers.room.empty(*self._node.shape)
+        node[positions] = self._store.ahead[positions, :n_labels] * self._store.behind[positions, :n_labels]
+        return Marginals(self._log_z, node, self._edge)
 
     def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
         from tiltfit.inference.kernels import tangent as kernels
         from tiltfit.inference.kernels.chain import aligned
 
-        chains, tables, cuts, p = self._chains, self._tables, self._cuts, self.marginals
+        chains, tables, cuts = self._chains, self._tables, self._cuts
         n_labels = self._node.shape[1]
         has_edges = direction.edge is not None
         edge = np.zeros(tables.factor.shape)
@@ -114,15 +133,14 @@ class ChainTangent:
 
         def run(a: int, b: int) -> None:
             kernels.differentiate(
-                self._node, where, p.log_z, self._weight, chains.offsets, chains.kind, chains.by_kind, tables, cuts,
+                self._node, where, self._log_z, self._weight, chains.offsets, chains.kind, chains.by_kind, tables, cuts,
                 outer, direct, self._store, out, a, b,
             )  # fmt: skip
 
         self._workers.run(run, chains.offsets[cuts] * n_labels)
-        assert p.edge is not None
         sums = (outer.sum(axis=0) * tables.factor + direct.sum(axis=0))[:, :n_labels, :n_labels]
         if has_edges:
-            sums = sums + edge[:, :n_labels, :n_labels] * p.edge
+            sums = sums + edge[:, :n_labels, :n_labels] * self._edge
         return out, np.ascontiguousarray(sums)
 
 

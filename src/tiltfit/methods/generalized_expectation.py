@@ -45,7 +45,7 @@ class ExpectationPenalty:
         potentials = self.model.potentials(weights)
         edge = None if potentials.edge is None or tilt.parent is None else potentials.edge[tilt.parent]
         here = tangent(tilt.structure, Potentials(potentials.node, edge), tilt.workers, tilt.weight)
-        m = tilt.shared_expectation(here.marginals)
+        m = tilt.shared_expectation(here.marginals_at(tilt.features.node.places))
         slope = tilt.penalty.grad(m)
         assert slope is not None  # refused before
         node, pairs = here.along(tilt.features.direction(slope / tilt.support))

@@ -2,17 +2,17 @@
 
 With a direction g_t(y) on positions and G(y, y′) on edges, D(y) = Σ_t g_t(y_t) + Σ_t G(y_{t−1}, y_t), the derivative of
 an expectation along it is a covariance with D. In the scaled recursions of ``chain``, with S_t = ψ_t·c_t, Φ̇ = Φ∘G and
+h_t = g_t − E[g_t],
 
-    r_t = a_{t−1}Φ̇      h_t = g_t − E[g_t] − E[G_t],   E[G_t] = r_t·V_t
+    ȧ_t = (ȧ_{t−1}Φ + a_{t−1}Φ̇)∘S_t + a_t∘h_t,   then   ȧ_t ← ȧ_t − e·a_t,  e = Σ_t E[G_t] = ȧ_n·b_n
+    W_t = S_t∘ḃ_t + V_t∘h_t,   ḃ_{t−1} = ΦW_t + Φ̇V_t
 
-    ȧ_t = (ȧ_{t−1}Φ + r_t)∘S_t + a_t∘h_t               Cov(1[y_t], D)          = ȧ_t∘b_t + a_t∘ḃ_t
-    W_t = S_t∘ḃ_t + V_t∘h_t,   ḃ_{t−1} = ΦW_t + Φ̇V_t   Cov(1[y_{t−1}, y_t], D) = Φ∘(ȧ_{t−1}⊗V_t + a_{t−1}⊗W_t)
-                                                                                + Φ̇∘(a_{t−1}⊗V_t)
+    Cov(1[y_t], D)          = ȧ_t∘b_t + a_t∘ḃ_t
+    Cov(1[y_{t−1}, y_t], D) = Φ∘(ȧ_{t−1}⊗V_t + a_{t−1}⊗W_t) + Φ̇∘(a_{t−1}⊗V_t)
 
-Directions are centred at every step, so that nothing grows with the length of a sequence. O(n·L²), as forward–backward
-itself; before the first position at which something moves ȧ is zero, and after the last one ḃ is, so that few places
-that move, as labelled words are, cost half. Sequences whose scores differ too much for scaled probabilities go by
-conditional expectations on logarithms.
+O(n·L²), as forward–backward itself; before the first position at which something moves ȧ is zero, and after the last
+one ḃ is, so that few places that move, as labelled words are, cost half. Sequences whose scores differ too much for
+scaled probabilities go by conditional expectations on logarithms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference.kernels.chain import Scratch, Tables, add_edges, backward, exact, forward, load
+from tiltfit.inference.kernels.chain import Scratch, Tables, add_edges, exact, forward, load
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.rescue import centre, log_forward, log_forward_backward, log_product, log_sum
 from tiltfit.inference.kernels.softmax import exp_of_negative
@@ -33,12 +33,13 @@ IndexArray = npt.NDArray[Any]
 
 
 class Store(NamedTuple):
-    """What forward–backward found, for all N positions, labels padded; ``scaled``: by sequence, whether it is here."""
+    """What forward–backward found, for all N positions, labels padded, zero where a is: node marginals are a∘b.
+    ``scaled``: by sequence, whether all of it is here; else a is its marginals, and b one."""
 
     step: FloatArray  # [N, P]: S
     ahead: FloatArray  # [N, P]: a
     back: FloatArray  # [N, P]: V
-    node: FloatArray  # [N, P]: marginals
+    behind: FloatArray  # [N, P]: b
     scaled: npt.NDArray[np.bool_]
 
 
@@ -62,52 +63,85 @@ def infer_and_store(
     longest, n_labels = 0, node.shape[1]
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    scale, least = np.zeros(longest), np.zeros(LANES)
+    scale, least, nothing = np.zeros(longest), np.zeros(LANES), np.zeros((1, tables.factor.shape[2]))
     rescued = np.zeros((longest, n_labels))
     for c in range(first, last):
         for s in range(cuts[c], cuts[c + 1]):
             start, stop = offsets[s], offsets[s + 1]
             n = stop - start
-            ahead, back, local = store.ahead[start:stop], store.back[start:stop], store.node[start:stop]
-            scratch = Scratch(local, ahead, back, scale, least)
-            store.scaled[s] = False
-            log_z[s] = -np.inf
-            tops, node_spread = load(node, start, stop, local)
-            if tops == -np.inf:
-                local[:] = 0.0
-                continue
-            log_sum_, edge_spread = forward(scratch, tables, kind, start, n, n_labels)
-            if exact(scratch, node_spread + edge_spread):
-                if log_sum_ == -np.inf:
-                    local[:] = 0.0
-                    continue
-                _keep_steps(local, ahead, scale, n, store.step[start:stop])
-                backward(scratch, tables, kind, start, n, n_labels)
+            step, ahead, back = store.step[start:stop], store.ahead[start:stop], store.back[start:stop]
+            scratch = Scratch(step, ahead, back, scale, least)
+            tops, node_spread = load(node, start, stop, step)
+            log_sum_, edge_spread, fine = -np.inf, 0.0, True
+            if tops > -np.inf:
+                log_sum_, edge_spread = forward(scratch, tables, kind, start, n, n_labels)
+                fine = exact(scratch, node_spread + edge_spread)
+            store.scaled[s] = fine and log_sum_ > -np.inf
+            if store.scaled[s]:
+                log_z[s] = tops + log_sum_
+                _scale_steps(scratch, n)
+                _backward(step, ahead, store.behind[start:stop], back, tables, kind, start, n, n_labels, nothing)
                 if weight[s] != 0.0:
                     add_edges(scratch, kind, order, start, stop, n_labels, weight[s], outer[c])
-                store.scaled[s] = True
-                log_z[s] = tops + log_sum_
                 continue
-            rescued[:n] = node[start:stop]
-            log_z[s] = log_forward_backward(
-                rescued, kind[start:stop], 0, n, tables.log, tables.log_t, ahead, back, weight[s], direct[c]
-            )
-            local[:] = 0.0
-            local[:, :n_labels] = rescued[:n]
+            log_z[s] = -np.inf
+            if not fine:
+                rescued[:n] = node[start:stop]
+                log_z[s] = log_forward_backward(
+                    rescued, kind[start:stop], 0, n, tables.log, tables.log_t, ahead, back, weight[s], direct[c]
+                )
+            ahead[:] = 0.0
+            store.behind[start:stop] = 1.0
+            if log_z[s] > -np.inf:
+                ahead[:, :n_labels] = rescued[:n]
 
 
 @kernel
-def _keep_steps(local: FloatArray, ahead: FloatArray, scale: FloatArray, n: int, step: FloatArray) -> None:
-    """S_t = ψ_t·c_t, zero where a_t is. The scale of the last position also holds b_n = 1/Σa_n, which is taken out."""
+def _scale_steps(scratch: Scratch, n: int) -> None:
+    """From ψ_t to S_t = ψ_t·c_t, zero where a_t is. The scale of the last position also holds b_n = 1/Σa_n, which is
+    taken out."""
+    step, ahead, width = scratch.local, scratch.ahead, scratch.ahead.shape[1]
+    total = 0.0
+    for y in range(width):
+        total += ahead[n - 1, y]
+    scratch.scale[n - 1] *= total
+    flat, reached = step[:n].reshape(n * width), ahead[:n].reshape(n * width)
     for t in range(n):
-        factor = scale[t]
-        if t == n - 1:
-            total = 0.0
-            for y in range(ahead.shape[1]):
-                total += ahead[t, y]
-            factor *= total
-        for y in range(ahead.shape[1]):
-            step[t, y] = local[t, y] * factor if ahead[t, y] > 0.0 else 0.0
+        for y in range(width):
+            step[t, y] *= scratch.scale[t]
+    for m in range(n * width):
+        flat[m] = flat[m] if reached[m] > 0.0 else 0.0
+
+
+@kernel
+def _backward(
+    step: FloatArray,
+    ahead: FloatArray,
+    behind: FloatArray,
+    back: FloatArray,
+    tables: Tables,
+    kind: IndexArray,
+    start: int,
+    n: int,
+    n_labels: int,
+    nothing: FloatArray,
+) -> None:
+    """b_t and V_t = S_t∘b_t. O(n·L²)."""
+    width, total = ahead.shape[1], 0.0
+    for y in range(width):
+        total += ahead[n - 1, y]
+    for y in range(width):
+        behind[n - 1, y] = 1.0 / total
+        back[n - 1, y] = step[n - 1, y] / total
+    for t in range(n - 1, 0, -1):
+        column = 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            step_tile(
+                count, back, t, tables.factor_t, kind[start + t], n_labels, nothing, 0, step, t - 1, behind, t - 1,
+                back, column,
+            )  # fmt: skip
+            column += LANES * count
 
 
 class Direction(NamedTuple):
@@ -127,7 +161,7 @@ class Dots(NamedTuple):
     ahead: FloatArray  # ȧ
     back: FloatArray  # W
     raw: FloatArray  # ḃ
-    mean: FloatArray  # [n]: E[g_t] + E[G_t]
+    mean: FloatArray  # [n]: E[g_t]
 
 
 @kernel
@@ -236,21 +270,39 @@ def _ahead(
     extra: FloatArray,
     dots: Dots,
 ) -> None:
-    """ȧ_t, and mean[t] = E[g_t] + E[G_t]. ``extra``: r_t, or one row of zeros. O(n·L²)."""
+    """ȧ_t, and mean[t] = E[g_t] where something moves. ``extra``: a_{t−1}Φ̇, or one row of zeros. O(n·L²)."""
+    n_labels, width = direction.node.shape[1], extra.shape[1]
     dots.ahead[: begin - start + 1] = 0.0
-    dots.mean[: begin - start] = 0.0
     for t in range(begin, stop):
-        if t > begin:
-            x = t - start if direction.has_edges else 0
-            _step(
-                dots.ahead, t - start - 1, tables.factor, kind[t], direction.node.shape[1], extra, x, store.step, t,
-                dots.raw, t - start, dots.ahead,
+        i, x, column = t - start, t - start if direction.has_edges else 0, 0
+        while t > begin and column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            step_tile(
+                count, dots.ahead, i - 1, tables.factor, kind[t], n_labels, extra, x, store.step, t, dots.raw, i,
+                dots.ahead, column,
             )  # fmt: skip
-        mean = 0.0
-        if direction.has_edges and t > start:
-            for y in range(extra.shape[1]):
-                mean += extra[t - start, y] * store.back[t, y]
-        dots.mean[t - start] = _centred(direction, t, mean, store.node, store.ahead, dots.ahead, t - start)
+            column += LANES * count
+        place = direction.place[t]
+        if place >= 0:
+            mean = 0.0
+            for y in range(n_labels):
+                mean += store.ahead[t, y] * store.behind[t, y] * direction.node[place, y]
+            for y in range(n_labels):
+                dots.ahead[i, y] += store.ahead[t, y] * (direction.node[place, y] - mean)
+            dots.mean[i] = mean
+    if direction.has_edges:
+        _centre(store, start, stop, dots.ahead)
+
+
+@kernel
+def _centre(store: Store, start: int, stop: int, ahead_dot: FloatArray) -> None:
+    """ȧ_t ← ȧ_t − e·a_t,  e = ȧ_n·b_n."""
+    e, n, width = 0.0, stop - start, ahead_dot.shape[1]
+    for y in range(width):
+        e += ahead_dot[n - 1, y] * store.behind[stop - 1, y]
+    flat, ahead = ahead_dot[:n].reshape(n * width), store.ahead[start:stop].reshape(n * width)
+    for m in range(n * width):
+        flat[m] -= e * ahead[m]
 
 
 @kernel
@@ -266,81 +318,36 @@ def _back(
     dots: Dots,
 ) -> None:
     """W_t and ḃ_t, after ``_ahead``. ``extra``: Φ̇V_t, or one row of zeros. O(n·L²)."""
-    last = max(end, start)
+    n_labels, width, last = direction.node.shape[1], extra.shape[1], max(end, start)
     dots.back[last - start : stop - start] = 0.0
     dots.raw[last - start : stop - start] = 0.0
     for t in range(last, start - 1, -1):
-        _move(direction, t, dots.mean[t - start], store.back, dots.back, t - start)
-        if t > start:
-            x = t - start if direction.has_edges else 0
-            _step(
-                dots.back, t - start, tables.factor_t, kind[t], direction.node.shape[1], extra, x, store.step, t - 1,
-                dots.raw, t - start - 1, dots.back,
+        i, x, column = t - start, t - start if direction.has_edges else 0, 0
+        place = direction.place[t]
+        if place >= 0:
+            for y in range(n_labels):
+                dots.back[i, y] += store.back[t, y] * (direction.node[place, y] - dots.mean[i])
+        while t > start and column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            step_tile(
+                count, dots.back, i, tables.factor_t, kind[t], n_labels, extra, x, store.step, t - 1, dots.raw, i - 1,
+                dots.back, column,
             )  # fmt: skip
-
-
-@kernel
-def _centred(
-    direction: Direction, t: int, mean: float, node: FloatArray, rows: FloatArray, out: FloatArray, o: int
-) -> float:
-    """out[o] += rows[t]∘(g_t − E[g_t] − ``mean``); returns what is taken off."""
-    place = direction.place[t]
-    if place >= 0:
-        for y in range(direction.node.shape[1]):
-            mean += node[t, y] * direction.node[place, y]
-    _move(direction, t, mean, rows, out, o)
-    return mean
-
-
-@kernel
-def _move(direction: Direction, t: int, mean: float, rows: FloatArray, out: FloatArray, o: int) -> None:
-    """out[o] += rows[t]∘(g_t − ``mean``)."""
-    place = direction.place[t]
-    if mean != 0.0:
-        for y in range(rows.shape[1]):
-            out[o, y] -= rows[t, y] * mean
-    if place >= 0:
-        for y in range(direction.node.shape[1]):
-            out[o, y] += rows[t, y] * direction.node[place, y]
+            column += LANES * count
 
 
 @kernel
 def _covariances(store: Store, dots: Dots, start: int, stop: int, weight: float, out: FloatArray) -> None:
-    """out[t] ← weight·(ȧ_t∘b_t + a_t∘ḃ_t),  b_t = node/a. One long loop over all labels: short ones do not run on
-    vectors. ȧ is zero where a is. O(n·L)."""
-    n_labels, width = out.shape[1], store.node.shape[1]
+    """out[t] ← weight·(ȧ_t∘b_t + a_t∘ḃ_t). One long loop over all labels: short ones do not run on vectors. O(n·L)."""
+    n_labels, width = out.shape[1], store.ahead.shape[1]
     size = (stop - start) * width
-    node, ahead = store.node[start:stop].reshape(size), store.ahead[start:stop].reshape(size)
+    ahead, behind = store.ahead[start:stop].reshape(size), store.behind[start:stop].reshape(size)
     ahead_dot, raw = dots.ahead[: stop - start].reshape(size), dots.raw[: stop - start].reshape(size)
     for m in range(size):
-        a = ahead[m]
-        raw[m] = weight * (node[m] * ahead_dot[m] / (a if a > 0.0 else 1.0) + a * raw[m])
+        raw[m] = weight * (ahead_dot[m] * behind[m] + ahead[m] * raw[m])
     for t in range(start, stop):
         for y in range(n_labels):
             out[t, y] = dots.raw[t - start, y]
-
-
-@kernel
-def _step(
-    rows: FloatArray,
-    i: int,
-    table: FloatArray,
-    k: int,
-    n_labels: int,
-    extra: FloatArray,
-    x: int,
-    scale: FloatArray,
-    s: int,
-    raw: FloatArray,
-    o: int,
-    out: FloatArray,
-) -> None:
-    """raw[o] ← rows[i]·table[k] + extra[x] and out[o] ← raw[o]∘scale[s]. O(L²)."""
-    column, width = 0, table.shape[2]
-    while column < width:
-        count = min(WIDEST, (width - column) // LANES)
-        step_tile(count, rows, i, table, k, n_labels, extra, x, scale, s, raw, o, out, column)
-        column += LANES * count
 
 
 @kernel
