@@ -117,8 +117,8 @@ def test_options_reach_the_learner(folder: Path, tmp_path: Path) -> None:
 def test_passes_come_nearer_to_the_batch_solution(folder: Path, tmp_path: Path) -> None:
     batch = ("train", folder / "d.jsonl", "-c", folder / "c.toml", "--vectorizer", "hashing", "-o", tmp_path / "b.tilt")
     assert run(*batch)[0] == 0
-    trained(folder, "-o", tmp_path / "one.tilt")
-    out, err = trained(folder, "-o", tmp_path / "many.tilt", "--passes", 10)
+    trained(folder, "-o", tmp_path / "one.tilt", "--batch-size", 16)
+    out, err = trained(folder, "-o", tmp_path / "many.tilt", "--batch-size", 16, "--passes", 10)
     assert ", 10 times, in " in out
     assert "pass 9 of 10 done" in err
     wanted, once, often = (load(tmp_path / f"{name}.tilt") for name in ("b", "one", "many"))

@@ -101,8 +101,8 @@ ONLINE = {
     "a horizon below one": ({"horizon": -3}, "horizon=-3"),
     "eta0 of zero": ({"eta0": 0}, "eta0=0 must be a positive"),
     "an infinite eta0": ({"eta0": float("inf")}, "eta0=inf"),
-    "NaN": ({"reach": float("nan")}, "reach=nan"),
-    "a text": ({"reach": "far"}, "reach='far'"),
+    "NaN": ({"eta0": float("nan")}, "eta0=nan"),
+    "a text": ({"eta0": "far"}, "eta0='far'"),
 }
 
 

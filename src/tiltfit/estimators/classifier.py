@@ -73,7 +73,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``auto`` is ``joint``.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (16): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
+        (64): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:

@@ -63,12 +63,10 @@ def online_options(given: Any) -> Online:
         if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
             raise DataError(f"online {name}={value!r} must be a whole number of at least 1.")
         plain[name] = int(value)
-    for name in ("eta0", "reach"):
-        value = getattr(options, name)
-        if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 < value < float("inf"):
-            raise DataError(f"online {name}={value!r} must be a positive, finite number.")
-        plain[name] = float(value)
-    return replace(options, **plain)
+    eta0 = options.eta0
+    if not isinstance(eta0, int | float | np.number) or isinstance(eta0, bool) or not 0 < eta0 < float("inf"):
+        raise DataError(f"online eta0={eta0!r} must be a positive, finite number.")
+    return replace(options, **plain, eta0=float(eta0))
 
 
 class Settled:
