@@ -80,7 +80,8 @@ _FIXED = (
 
 @dataclass(frozen=True)
 class Plan:
-    """How a stream is read, and when what was learned is written. ``size``: instances a chunk, whole steps."""
+    """How a stream is read, and when what was learned is written. ``size``: instances a chunk, whole steps of ``step``
+    instances each."""
 
     passes: int = 1
     checkpoint: int = CHECKPOINT
@@ -88,6 +89,7 @@ class Plan:
     resume: bool = False
     verbose: bool = False
     size: int = CHUNK
+    step: int = 1
     begun: Begun | None = None
 
     @staticmethod
@@ -112,6 +114,7 @@ class Plan:
             bool(ctx.params["resume"]),
             bool(ctx.params["verbose"]),
             step * -(-CHUNK // step),
+            step,
             begun,
         )
 
