@@ -282,7 +282,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The first call fixes parameters, classes and features: name all ``classes`` (here or in the constructor) unless
         the constraints do. Texts are hashed by default (``vectorizer="hashing"``); any other vectorizer knows the words
         of the first call alone. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A
-        call that is refused leaves the estimator as it was. After ``fit`` it goes on from the fitted model.
+        call that is refused leaves the estimator as it was, and so do rows without any weight. After ``fit`` it goes on
+        from the fitted model.
         """
         learn_more(self, classifier_stream, X, y, classes, sample_weight)
         return self
@@ -360,15 +361,17 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in vars(self) or vars(self).get("_stream") is not None
 
-    def _learn_encoder(self, X: Any, vectorizer: Any) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
-        """How X becomes a matrix (None: it is one), that matrix, and what conditions see."""
+    def _learn_encoder(
+        self, X: Any, vectorizer: Any, *, part: bool = False
+    ) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
+        """How X becomes a matrix (None: it is one), that matrix, and what conditions see. ``part``: more will come."""
         encoder: TextEncoder | TableEncoder
         texts = as_texts(X)
         table = as_table(X) if texts is None else None
         if texts is not None:
-            encoder, matrix = TextEncoder.fit(texts, vectorizer)
+            encoder, matrix = TextEncoder.fit(texts, vectorizer, part=part)
         elif table is not None and (isinstance(X, Mapping) or has_text(table)):
-            encoder, matrix = TableEncoder.fit(table, vectorizer)
+            encoder, matrix = TableEncoder.fit(table, vectorizer, part=part)
         else:
             numbers = self._validate(X, reset=True)
             return None, numbers, matrix_inputs(X, numbers, self._names())
