@@ -387,7 +387,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _inputs(self, X: Any, matrix: Matrix) -> Inputs:
         """New data as the conditions see it."""
         encoder = self._encoder_for(X)
-        return encoder.inputs(X) if encoder is not None else matrix_inputs(X, matrix, self._names())
+        return encoder.inputs(X) if encoder is not None else matrix_inputs(X, matrix, self._model_names)
 
     def _encoder_for(self, X: Any) -> TextEncoder | TableEncoder | None:
         # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.
