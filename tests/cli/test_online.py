@@ -6,7 +6,9 @@ import gzip
 import io
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +16,13 @@ from rich.console import Console
 from tests.cli.ads import document, run
 from tests.cli.streams import CHUNK, N, documents, folder_of, lines, trained
 
-from tiltfit import ConstraintSet, TiltClassifier, load
+from tiltfit import ConstraintSet, TiltClassifier, TiltTagger, load
 from tiltfit.cli import online_options
 from tiltfit.cli.checkpoint import Place
 from tiltfit.cli.online_options import Plan
 from tiltfit.cli.stream_output import Pulse, Watch
 from tiltfit.cli.terminal import Terminal
+from tiltfit.data.readers import chunks
 from tiltfit.report.constraints import ConstraintReport, Entry
 
 
@@ -117,8 +120,8 @@ def test_options_reach_the_learner(folder: Path, tmp_path: Path) -> None:
 def test_passes_come_nearer_to_the_batch_solution(folder: Path, tmp_path: Path) -> None:
     batch = ("train", folder / "d.jsonl", "-c", folder / "c.toml", "--vectorizer", "hashing", "-o", tmp_path / "b.tilt")
     assert run(*batch)[0] == 0
-    trained(folder, "-o", tmp_path / "one.tilt")
-    out, err = trained(folder, "-o", tmp_path / "many.tilt", "--passes", 10)
+    trained(folder, "-o", tmp_path / "one.tilt", "--batch-size", 16)
+    out, err = trained(folder, "-o", tmp_path / "many.tilt", "--batch-size", 16, "--passes", 10)
     assert ", 10 times, in " in out
     assert "pass 9 of 10 done" in err
     wanted, once, often = (load(tmp_path / f"{name}.tilt") for name in ("b", "one", "many"))
@@ -126,6 +129,51 @@ def test_passes_come_nearer_to_the_batch_solution(folder: Path, tmp_path: Path) 
     assert often._stream.learner.n == once._stream.learner.n == N  # the same data, not ten times as many
     # 0.05 against 0.27; where documents that come again count as new ones, it is 0.29.
     assert np.linalg.norm(often.coef_ - wanted.coef_) < 0.5 * np.linalg.norm(once.coef_ - wanted.coef_)
+
+
+@pytest.mark.parametrize("data", ["d.jsonl", "s.conll"])
+def test_what_comes_slowly_is_learned_from_as_it_comes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    """From standard input, step by step where each comes late, with the same result; files are never waited for."""
+    monkeypatch.setattr(online_options, "CHUNK", 256)
+    text = (folder / data).read_bytes()
+    sizes: list[int] = []
+    for kind in (TiltClassifier, TiltTagger):
+        monkeypatch.setattr(kind, "partial_fit", _counted(kind.partial_fit, sizes))
+    trained(folder, "-o", tmp_path / "whole.tilt", data=data, stdin=text)
+    assert sizes == [256, 44]
+    sizes.clear()
+    monkeypatch.setattr(chunks, "WAIT", -1.0)
+    trained(folder, "-o", tmp_path / "live.tilt", data=data, stdin=text)
+    step = 64 if data == "d.jsonl" else 16
+    assert sizes == [step] * (N // step) + [N % step]
+    assert (tmp_path / "live.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+    sizes.clear()
+    trained(folder, "-o", tmp_path / "file.tilt", data=data)
+    assert sizes == [256, 44]
+
+
+def test_the_first_chunk_is_waited_for_where_it_decides(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the classes are, or whether a column holds numbers."""
+    sizes: list[int] = []
+    monkeypatch.setattr(TiltClassifier, "partial_fit", _counted(TiltClassifier.partial_fit, sizes))
+    monkeypatch.setattr(online_options, "CHUNK", 256)
+    monkeypatch.setattr(chunks, "WAIT", -1.0)
+    text = (folder / "d.jsonl").read_bytes()
+    trained(folder, "-o", tmp_path / "m.tilt", "--column", "season", stdin=text)
+    assert run("train", "--online", "-", "-o", tmp_path / "m.tilt", stdin=text)[0] == 0
+    assert sizes == [256, 44] * 2
+
+
+def _counted(plain: Callable[..., Any], sizes: list[int]) -> Callable[..., Any]:
+    def partial_fit(self: Any, X: Any, y: Any) -> Any:
+        sizes.append(len(y))
+        return plain(self, X, y)
+
+    return partial_fit
 
 
 def test_classes_of_the_first_chunk_are_told(folder: Path, tmp_path: Path) -> None:

@@ -27,11 +27,16 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(online_options, "CHUNK", CHUNK)
 
 
-def failed(folder: Path, tmp_path: Path, *arguments: object, **how: Any) -> str:
-    """The one line that is said; nothing is written."""
-    code, out, err = online(folder, "-o", tmp_path / "m.tilt", *arguments, **how)
+def failed(folder: Path, tmp_path: Path, *arguments: object, kept: int = 0, **how: Any) -> str:
+    """The one line that is said; what was learned from the chunks before it (``kept`` documents) is written."""
+    output = tmp_path / "m.tilt"
+    code, out, err = online(folder, "-o", output, *arguments, **how)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert not (tmp_path / "m.tilt").exists()
+    assert (load(output)._stream.place["taken"] if output.exists() else 0) == kept
+    if kept:
+        advice = f" {output} holds what was learned from {kept} documents: --resume goes on from there.\n"
+        assert err.endswith(advice)
+        err = err.removesuffix(advice) + "\n"
     return err
 
 
@@ -52,7 +57,7 @@ MALFORMED = ["{no", '{"txt": "a"}', '{"text": 5}', '{"text": "a", "label": ["b"]
 @pytest.mark.parametrize("line", MALFORMED)
 def test_a_malformed_line_is_fatal_or_left_out(folder: Path, tmp_path: Path, line: str) -> None:
     data = with_lines(folder, line)
-    said = failed(folder, tmp_path, data=data)
+    said = failed(folder, tmp_path, data=data, kept=128)
     assert "x.jsonl, line 151: " in said
     assert said.endswith("--on-error skip leaves such records out, and counts them.\n")
     out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--on-error", "skip", data=data)
@@ -89,7 +94,7 @@ def test_many_malformed_lines_are_counted_and_the_first_shown(folder: Path, tmp_
 def test_a_label_that_is_no_class(folder: Path, tmp_path: Path, after: int) -> None:
     """In the first chunk or later: the file of constraints names the classes."""
     data = with_lines(folder, {"text": "a hole", "label": "golf"}, {"text": "ice", "label": "hokcey"}, after=after)
-    said = failed(folder, tmp_path, data=data)
+    said = failed(folder, tmp_path, data=data, kept=after // CHUNK * CHUNK)
     assert f"x.jsonl, line {after + 1}: the label 'golf' is not one of the classes (baseball, hockey)" in said
     assert "--classes" in said
     assert "--on-error skip" in said
@@ -135,7 +140,8 @@ def test_a_sequence_that_is_not_well_formed(tmp_path: Path) -> None:
 
 def test_a_number_that_is_missing(folder: Path, tmp_path: Path) -> None:
     data = with_lines(folder, {"text": "ice"})
-    assert "x.jsonl, line 151: Column 'season' of X is NaN" in failed(folder, tmp_path, "--column", "season", data=data)
+    said = failed(folder, tmp_path, "--column", "season", data=data, kept=128)
+    assert "x.jsonl, line 151: Column 'season' of X is NaN" in said
     out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--column", "season", "--on-error", "skip", data=data)
     assert "Learned from 300 documents" in out
 
@@ -203,11 +209,11 @@ def test_nothing_to_learn_from(folder: Path, tmp_path: Path) -> None:
         ("--passes 0", "--passes 0 must be"),
         ("--checkpoint 0", "--checkpoint 0 must be"),
         ("--on-error skp", 'Did you mean "skip"?'),
-        ("--steps foo", "'adaptive' or 'printed'"),
-        ("--batch-size 0", "batch_size=0 must be"),
-        ("--horizon -1", "horizon=-1 must be"),
+        ("--steps foo", "error: --steps 'foo' is unknown: use 'adaptive' or 'printed'"),
+        ("--batch-size 0", "error: --batch-size 0 must be"),
+        ("--horizon -1", "error: --horizon -1 must be"),
         ("--from m.tilt -c c.toml", "m.tilt"),
-        ("--alpha -1", "alpha=-1.0 must be"),
+        ("--alpha -1", "error: --alpha -1.0 must be"),
     ],
 )
 def test_options_that_make_no_sense_online(folder: Path, tmp_path: Path, option: str, said: str) -> None:

@@ -7,9 +7,11 @@ import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.ads import refused, run
 from tests.cli.streams import CHUNK, documents, failing_at, folder_of, lines, online, trained
 
 from tiltfit import load
@@ -35,6 +37,10 @@ def interrupt() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def terminate() -> None:
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 @pytest.mark.parametrize("call", [1, 2, 4, 5, 6, 8, 10])
 def test_after_a_crash_at_any_chunk(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int) -> None:
     """Ten chunks in two passes, a checkpoint after the second and fourth of each pass and at its end."""
@@ -52,6 +58,7 @@ def test_after_a_crash_at_any_chunk(folder: Path, tmp_path: Path, monkeypatch: p
         assert (place["passes"], place["taken"]) == kept
     _, err = trained(folder, "-o", tmp_path / "m.tilt", *how, "--resume")
     assert ("Taking up the run" in err) is (kept is not None)
+    assert (f"There is no {tmp_path / 'm.tilt'} to take up: starting from the beginning.\n" in err) is (kept is None)
     assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
 
 
@@ -72,11 +79,16 @@ def test_sequences_from_standard_input(folder: Path, tmp_path: Path) -> None:
     assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
 
 
-def test_ctrl_c_waits_for_the_chunk_and_keeps_it(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("act", "status"), [(interrupt, 130), (terminate, 143)])
+def test_ctrl_c_waits_for_the_chunk_and_keeps_it(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: Callable[[], None], status: int
+) -> None:
+    before = signal.getsignal(signal.SIGTERM)
     with monkeypatch.context() as patch:
-        failing_at(patch, 3, interrupt)
+        failing_at(patch, 3, act)
         code, out, err = online(folder, "-o", tmp_path / "m.tilt")
-    assert (code, out) == (130, "")
+    assert (code, out) == (status, "")
+    assert signal.getsignal(signal.SIGTERM) is before
     assert err.startswith("error: interrupted after 192 documents. ")
     assert "--resume" in err
     trained(folder, "-o", tmp_path / "m.tilt", "--resume")
@@ -84,26 +96,131 @@ def test_ctrl_c_waits_for_the_chunk_and_keeps_it(folder: Path, tmp_path: Path, m
     assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
 
 
+@pytest.mark.parametrize(("act", "status"), [(interrupt, 130), (terminate, 143)])
 @pytest.mark.parametrize(("chunks", "kept"), [(0, None), (2, 2 * CHUNK)])
 def test_ctrl_c_while_reading(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunks: int, kept: int | None
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    chunks: int,
+    kept: int | None,
+    act: Callable[[], None],
+    status: int,
 ) -> None:
     given, after = [0], ChunkStream.__next__
 
     def interrupted(self: ChunkStream) -> object:
         if given[0] == chunks:
-            raise KeyboardInterrupt
+            act()
         given[0] += 1
         return after(self)
 
     monkeypatch.setattr(ChunkStream, "__next__", interrupted)
     code, _, err = online(folder, "-o", tmp_path / "m.tilt")
-    assert code == 130
+    assert code == status
     if kept is None:
         assert "before anything was learned" in err
         assert not (tmp_path / "m.tilt").exists()
     else:
         assert load(tmp_path / "m.tilt")._stream.place["taken"] == kept
+
+
+def test_signals_that_are_ignored_stay_ignored(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of a job in the background are."""
+    failing_at(monkeypatch, 3, interrupt)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        trained(folder, "-o", tmp_path / "m.tilt")
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_an_error_late_in_a_stream_keeps_what_was_learned(folder: Path, tmp_path: Path) -> None:
+    """Without any checkpoint before it; the line is mended, and the run goes on."""
+    good = lines(documents()).splitlines(keepends=True)
+    data = tmp_path / "mended.jsonl"
+    data.write_text("".join([*good[:200], "{no\n", *good[200:]]))
+    given = ("train", "--online", data, "-c", folder / "c.toml", "-o", tmp_path / "m.tilt")
+    said = refused(*given)
+    assert f"{data}, line 201: not JSON" in said
+    assert said.endswith("m.tilt holds what was learned from 192 documents: --resume goes on from there.\n")
+    data.write_text("".join(good))
+    code, _, err = run(*given, "--resume")
+    assert (code, "Taking up the run" in err) == (0, True), err
+    assert run(*given[:-1], tmp_path / "whole.tilt")[0] == 0
+    assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
+
+
+def test_an_error_before_anything_was_learned_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    """Documents of which neither a constraint nor a label speaks."""
+    silent = [{"text": "ice rink"}] * (2 * CHUNK)
+    (tmp_path / "x.jsonl").write_text(lines(silent) + "{no\n")
+    said = refused("train", "--online", tmp_path / "x.jsonl", "-c", folder / "c.toml", "-o", tmp_path / "m.tilt")
+    assert said.endswith("--on-error skip leaves such records out, and counts them.\n")
+    assert not (tmp_path / "m.tilt").exists()
+
+
+def cut_after(folder: Path, output: Path, data: Path, chunks: int, *more: object) -> tuple[object, ...]:
+    """A run on ``data`` that ends after so many chunks; the command that takes it up."""
+    given = ("train", "--online", data, "-c", folder / "c.toml", "-o", output, *more)
+    with pytest.MonkeyPatch.context() as patch:
+        failing_at(patch, chunks, interrupt)
+        assert run(*given)[0] == 130
+    return (*given, "--resume")
+
+
+@pytest.mark.parametrize("change", [0, 100, 127])
+@pytest.mark.parametrize("field", ["text", "label", "gone"])
+def test_other_data_of_the_same_name_are_refused(folder: Path, tmp_path: Path, change: int, field: str) -> None:
+    data, rows = tmp_path / "d.jsonl", documents()
+    data.write_text(lines(rows))
+    again = cut_after(folder, tmp_path / "m.tilt", data, 2)
+    before = (tmp_path / "m.tilt").read_bytes()
+    if field == "gone":
+        del rows[change]
+    else:
+        rows[change] = rows[change] | {field: "hockey" if rows[change].get(field) != "hockey" else "baseball"}
+    data.write_text(lines(rows))
+    said = refused(*again, "--quiet")
+    assert f"{data}: the first 128 rows are not those that {tmp_path / 'm.tilt'} has learned from." in said
+    assert "leave out --resume to begin again. To go on with new data, use --from " in said
+    assert said.endswith("another -o.\n")
+    assert (tmp_path / "m.tilt").read_bytes() == before
+
+
+def test_what_was_not_learned_from_may_change(folder: Path, tmp_path: Path) -> None:
+    """Names of documents, malformed lines, and all that comes after the place."""
+    data, rows = tmp_path / "d.jsonl", documents()
+    data.write_text(lines(rows))
+    again = cut_after(folder, tmp_path / "m.tilt", data, 2)
+    rows[5]["id"] = "another"
+    rows[128:] = documents(500, seed=1)
+    data.write_text(lines(rows[:9]) + "{no\n" + lines(rows[9:]))
+    code, out, err = run(*again, "--on-error", "skip")
+    assert code == 0, err
+    assert "Learned from 628 documents" in out
+
+
+def test_a_pass_must_begin_as_the_one_before(folder: Path, tmp_path: Path) -> None:
+    data, rows = tmp_path / "d.jsonl", documents()
+    data.write_text(lines(rows))
+    given = ("train", "--online", data, "-c", folder / "c.toml", "-o", tmp_path / "m.tilt")
+    assert run(*given)[0] == 0
+    data.write_text(lines(documents(seed=1)))
+    said = refused(*given, "--resume", "--passes", 2, "--quiet")
+    assert f"{data}: the first 64 rows are not those that " in said
+
+
+def test_other_standard_input_is_refused(folder: Path, tmp_path: Path) -> None:
+    text = lines(documents()).encode()
+    code, _, _ = online(folder, "-o", tmp_path / "m.tilt", stdin=text + b"{no\n")
+    assert code == 2
+    other = lines(documents(seed=1)).encode()
+    code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--resume", stdin=other)
+    assert (code, "standard input: the first 256 rows are not those" in err) == (2, True)
+    few = lines(documents(20)).encode()
+    code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--resume", stdin=few)
+    assert (code, "Is this the stream that was read before?" in err) == (2, True)
 
 
 def test_a_finished_run_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
@@ -129,7 +246,7 @@ def test_a_malformed_line_may_be_skipped_when_a_run_is_taken_up(folder: Path, tm
     code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--checkpoint", CHUNK, data="bad.jsonl")
     assert code == 2
     assert "bad.jsonl, line 201: " in err
-    assert "holds what was learned from 192 documents: --resume goes on." in err
+    assert "holds what was learned from 192 documents: --resume goes on from there." in err
     out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--resume", "--on-error", "skip", data="bad.jsonl")
     assert "Left out 1 record:" in out
     trained(folder, "-o", tmp_path / "whole.tilt", "--on-error", "skip", data="bad.jsonl")

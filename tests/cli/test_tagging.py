@@ -26,7 +26,7 @@ def test_what_labels_show_can_be_stated_of_the_rest(tagging: Path, tmp_path: Pat
     found = document(*base, "-c", tagging / "c.toml", "--constraints-from-labels", 2)["constraints"]
     assert len(without) < len(found)
     assert {c["sentence"] for c in without} < {c["sentence"] for c in found}
-    assert "top=0 must be" in refused(*base, "--constraints-from-labels", 0)
+    assert "--constraints-from-labels 0 must be" in refused(*base, "--constraints-from-labels", 0)
     assert "the labels are ignored" in refused(*base, "--constraints-from-labels", 2, "--ignore-labels")
 
 
@@ -78,7 +78,7 @@ def test_options_reach_the_tagger(tagging: Path, tmp_path: Path) -> None:
     assert tagger.features.lexicons == {"people": ("ann", "bob miller")}
     assert tagger.features.min_count == 2
     assert "in=people" in tagger.attribute_names_
-    assert "weights='some'" in refused(*base, "--weights", "some")
+    assert "--weights 'some'" in refused(*base, "--weights", "some")
 
 
 def test_attributes_can_be_hashed(tagging: Path, tmp_path: Path) -> None:
@@ -88,8 +88,8 @@ def test_attributes_can_be_hashed(tagging: Path, tmp_path: Path) -> None:
     assert tagger.features.hashing == 4096
     assert tagger.coef_.shape[1] == 4096
     assert len(document("predict", tmp_path / "m.tilt", tagging / "test.conll")["predictions"]) == 20
-    assert "hashing=0 must be a whole number" in refused(*base, "--hashing", 0)
-    assert "min_count=2 with hashing=64" in refused(*base, "--hashing", 64, "--min-count", 2)
+    assert "--hashing 0 must be a whole number" in refused(*base, "--hashing", 0)
+    assert "--min-count 2 with --hashing 64" in refused(*base, "--hashing", 64, "--min-count", 2)
     assert "--hashing is to label tokens" in refused("train", tagging / "texts.jsonl", "-o", "m.tilt", "--hashing", 64)
 
 

@@ -54,7 +54,7 @@ def test_blank_tokens_can_be_skipped_or_replaced(tagging: Path, tmp_path: Path) 
     base = ["predict", tagging / "m.tilt", tmp_path / "d.conll", "--blank"]
     assert run(*base, "skip")[1].split() == ["big", "size", "room", "size"]
     assert run(*base, "replace")[1].split()[::2] == ["big", "_", "room"]
-    assert "blank='skipp' must be one of" in refused(*base, "skipp")
+    assert "--blank 'skipp' must be one of" in refused(*base, "skipp")
 
 
 def test_columns_that_are_not_there(tagging: Path) -> None:
@@ -74,7 +74,7 @@ def test_labels_that_were_left_out_are_said_to_be(tagging: Path, tmp_path: Path)
 
 def test_a_count_that_no_attribute_reaches(tagging: Path, tmp_path: Path) -> None:
     err = refused("train", tagging / "test.conll", "--min-count", 100_000, "-o", tmp_path / "m.tilt")
-    assert "min_count=100000 drops every attribute" in err
+    assert "--min-count 100000 drops every attribute" in err
 
 
 # Documents or sequences? ------------------------------------------------------------------------------------------

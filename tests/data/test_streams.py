@@ -57,6 +57,59 @@ def texts(documents: DocumentStream) -> list[list[str]]:
     return [list(chunk.X) for chunk in documents]
 
 
+def test_digests_tell_streams_apart(tmp_path: Path) -> None:
+    """What is learned from matters: texts, labels, columns and their order; not names, lines and malformed records."""
+
+    def digests(content: str, **how: Any) -> tuple[str, str, str]:
+        documents = stream(write(tmp_path, "a.jsonl", content), size=2, columns=["age"], on_error="skip", **how)
+        list(documents)
+        return documents.digest, documents.passed, documents.head
+
+    content = [{"text": t, "label": "ab"[i % 2], "age": i, "id": f"d{i}"} for i, t in enumerate("pqrst")]
+
+    def written(items: list[dict[str, Any]]) -> str:
+        return "".join(json.dumps(item) + "\n" for item in items)
+
+    whole, _, head = digests(written(content))
+    assert digests(written(content[:2]))[0] == head == digests(written(content[:2]))[2]
+    assert digests("{no\n\n" + written([item | {"id": "x"} for item in content])) == (whole, "", head)
+    assert digests(written(content), skip=2) == (whole, head, head)
+    assert digests(written(content), skip=5) == (whole, whole, head)
+    changes: list[dict[str, Any]] = [{"text": "z"}, {"label": "c"}, {"age": 7}, {"label": None}]
+    others = [digests(written([*content[:4], content[4] | change]))[0] for change in changes]
+    swapped = digests(written([content[1], content[0], *content[2:]]))
+    assert len({whole, *others, swapped[0]}) == len(changes) + 2
+    assert swapped[2] != head
+
+
+def test_a_chunk_that_is_late_ends_with_a_whole_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of standard input; seconds are counted while the next chunk is read, not while the last one is worked on."""
+    now = [0.0]
+    monkeypatch.setattr("tiltfit.data.readers.chunks.time.monotonic", lambda: now[0])
+
+    class Slow(io.BytesIO):
+        def readinto(self, buffer: Any) -> int:
+            now[0] += 0.3
+            line = self.readline()
+            buffer[: len(line)] = line
+            return len(line)
+
+    content = b"".join(b'{"text": "%d"}\n' % i for i in range(21))
+    for step, sizes in ((2, [4, 4, 2, 4, 4, 2, 1]), (5, [5, 5, 5, 5, 1]), (None, [10, 10, 1])):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Slow(content)))
+        found = []
+        for chunk in stream("-", size=10, step=step, format="jsonl"):
+            now[0] += 100.0
+            found.append(len(chunk))
+        assert found == sizes
+
+
+@pytest.mark.parametrize("step", [0, -1, True, 2.0])
+def test_a_step_that_is_no_number_of_documents(step: Any) -> None:
+    with pytest.raises(DataError, match="step="):
+        stream("-", size=10, step=step)
+
+
 def cut(items: list[Any], size: int, skip: int = 0) -> list[list[Any]]:
     """The chunks as they must be: by the number of the instance."""
     whole = [items[i : i + size] for i in range(0, len(items), size)]

@@ -67,7 +67,9 @@ LATER = {
     "too few tags": (tagger, lambda m: m.partial_fit([["x", "y"]], [["a"]]), "2 positions"),
     "y that is no list": (tagger, lambda m: m.partial_fit([["x"]], 5), "y must be a list"),
     "a negative weight": (classifier, lambda m: m.partial_fit(["x"], sample_weight=[-1]), "negative"),
-    "no weight": (classifier, lambda m: m.partial_fit(["x"], sample_weight=[0]), "zero"),
+    "no weight, of other rows": (classifier, lambda m: m.partial_fit(["x"], sample_weight=[0, 0]), "has 2 entries"),
+    "no weight, of other sequences": (tagger, lambda m: m.partial_fit([["x"]], sample_weight=[0, 0]), "has 2 entries"),
+    "no weight, and no label": (classifier, lambda m: m.partial_fit(["x"], ["z"], sample_weight=[0]), "'z'"),
     "a weight too many": (tagger, lambda m: m.partial_fit([["x"]], sample_weight=[1, 1]), "weight"),
     "sequences of something else": (tagger, lambda m: m.partial_fit(["a text"]), "text|token"),
 }
@@ -101,8 +103,8 @@ ONLINE = {
     "a horizon below one": ({"horizon": -3}, "horizon=-3"),
     "eta0 of zero": ({"eta0": 0}, "eta0=0 must be a positive"),
     "an infinite eta0": ({"eta0": float("inf")}, "eta0=inf"),
-    "NaN": ({"reach": float("nan")}, "reach=nan"),
-    "a text": ({"reach": "far"}, "reach='far'"),
+    "NaN": ({"eta0": float("nan")}, "eta0=nan"),
+    "a text": ({"eta0": "far"}, "eta0='far'"),
 }
 
 

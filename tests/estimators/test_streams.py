@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 from tiltfit import TiltClassifier, TiltTagger, column, expect, load, punctuation, word
+from tiltfit.errors import DataError
 
 N = 40
 
@@ -294,6 +295,50 @@ def test_instances_of_weight_zero_do_not_spoil_anything():
     model.partial_fit(["x y", "x", "y"], sample_weight=[0, 1, 1])
     assert np.all(np.isfinite(model.coef_))
     assert [entry.support for entry in model.constraint_report_] == [1, 1]
+
+
+@pytest.mark.parametrize("place", [0, 8, N])
+@pytest.mark.parametrize("kind", ["classifier", "tagger"])
+def test_calls_without_any_weight_change_nothing(kind, place, tmp_path):
+    """First, in between or last: the words of such texts do not count for their idf either."""
+    model, X, y = begin(kind)
+    if place:
+        model.partial_fit(some(X, 0, place), y[:place])
+    before = dict(vars(model))
+    model.partial_fit(some(X, 0, 24), y[:24], sample_weight=np.zeros(24))
+    if place:
+        assert vars(model) == before
+    else:
+        assert not model.coef_.any()
+        assert {entry.support for entry in model.constraint_report_} == {0.0}
+        model.save(tmp_path / "m.tilt")
+        model = load(tmp_path / "m.tilt")
+    if place < N:
+        model.partial_fit(some(X, place, N), y[place:])
+    same(model, stream(kind, [8] if place == 8 else []))
+
+
+def test_without_any_weight_after_a_batch_fit():
+    model, X, y = begin("classifier")
+    model.fit(X, y)
+    before = dict(vars(model))
+    model.partial_fit(some(X, 0, 8), y[:8], sample_weight=[0] * 8)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("empty", [["", " "], {"text": ["", " "], "pages": [1, 2]}])
+def test_a_stream_may_begin_with_texts_that_have_no_words(empty):
+    fixed = {"classes": ["h", "b"], "random_state": 0, "online": {"batch_size": 4}}
+    model = TiltClassifier([expect("h", given=word("puck")).about(0.9)], **fixed).partial_fit(empty)
+    texts = ["a puck", "a bat"] * 20
+    model.partial_fit({"text": texts, "pages": [1] * 40} if isinstance(empty, dict) else texts)
+    found = model.predict({"text": ["puck"], "pages": [1]} if isinstance(empty, dict) else ["puck"])
+    assert found.tolist() == ["h"]
+    for vectorizer in ("tfidf", "counts"):
+        with pytest.raises(DataError, match="no words at all"):
+            TiltClassifier(vectorizer=vectorizer, **fixed).partial_fit(["", " "])
+    with pytest.raises(DataError, match="no words at all"):
+        TiltClassifier([expect("h").about(0.9)], vectorizer="hashing", **fixed).fit(["", " "])
 
 
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])

@@ -175,3 +175,21 @@ def test_distributions_per_instance_are_solved_quickly_and_exactly(beta):
     assert time.process_time() - started < 5.0
     assert got.converged
     assert got.gap < 1e-6 * max(1.0, got.value)
+
+
+def test_rows_of_some_positions_are_those_that_speak_of_them():
+    """In whatever order positions are asked for, rows of one keep theirs."""
+    rng = np.random.default_rng(1)
+    position = rng.integers(0, 6, 20)
+    support = np.arange(20.0) + 1
+    rows = InstanceRows(
+        6, position, np.arange(20) % 3, np.eye(3), np.arange(20) - 1, interval.box(support / 50, support / 40), support
+    )
+    for asked in (np.array([4, 0, 5]), np.array([2]), np.arange(6)):
+        got = rows.take(asked)
+        kept = [r for i in asked for r in np.flatnonzero(position == i)]
+        assert got.n == len(asked)
+        assert got.support.tolist() == support[kept].tolist()
+        assert asked[got.position].tolist() == position[kept].tolist()
+        assert (got.event.tolist(), got.block.tolist()) == (rows.event[kept].tolist(), rows.block[kept].tolist())
+        np.testing.assert_array_equal(got.penalty.dual_bounds(), rows.penalty.take(np.array(kept)).dual_bounds())

@@ -28,6 +28,7 @@ _FREE = (
 )  # fmt: skip
 _FILES = ("constraints", "lexicon")  # it is what is in them that counts
 _SHOWN = 5  # problems that are kept
+_COUNTS = ("size", "passes", "taken", "rows", "labelled", "tokens", "labelled_tokens", "malformed", "unfit")
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Place:
 
     The rest counts what this pass met or, if none is under way, what the last one did: ``rows`` learned from;
     ``malformed`` records that could not be read, ``unfit`` ones that could not be learned from, and the first
-    ``problems`` of each.
+    ``problems`` of each. ``digest`` and ``head``: of the instances taken, and of the first chunk (``ChunkStream``).
     """
 
     run: Mapping[str, Any]
@@ -52,6 +53,8 @@ class Place:
     unfit: int = 0
     malformed_problems: tuple[str, ...] = ()
     unfit_problems: tuple[str, ...] = ()
+    digest: str = ""
+    head: str = ""
 
     @property
     def left_out(self) -> int:
@@ -81,9 +84,13 @@ class Place:
             if not isinstance(values[name], list) or not all(isinstance(text, str) for text in values[name]):
                 raise ModelFileError(f"The place in the data has {name} that are no list of texts.")
             values[name] = tuple(values[name])
-        for name, value in values.items():
+        for name in ("digest", "head"):
+            if not isinstance(values[name], str):
+                raise ModelFileError(f"The place in the data has {name} = {values[name]!r:.40}, which is no text.")
+        for name in _COUNTS:
+            value = values[name]
             whole = isinstance(value, int) and not isinstance(value, bool)
-            if name not in ("run", "malformed_problems", "unfit_problems") and (not whole or value < (name == "size")):
+            if not whole or value < (name == "size"):
                 raise ModelFileError(f"The place in the data has {name} = {value!r:.40}, which is no number of things.")
         return Place(**values)
 

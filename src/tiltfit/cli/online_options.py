@@ -30,7 +30,7 @@ PassesOption = Annotated[int | None, _option("--passes", "Read DATA so many time
 StepsOption = Annotated[str | None, _option("--steps", "adaptive (the default), or printed as in the paper.", "WHICH")]
 EtaOption = Annotated[float | None, _option("--eta0", "Size of the first printed step (default: 0.1).", "X")]
 BatchOption = Annotated[
-    int | None, _option("--batch-size", "Documents or sequences a step (default: 16; printed: 1).", "N")
+    int | None, _option("--batch-size", "Documents or sequences a step (default: 64 or 16; printed: 1).", "N")
 ]
 HorizonOption = Annotated[
     int | None,
@@ -80,7 +80,8 @@ _FIXED = (
 
 @dataclass(frozen=True)
 class Plan:
-    """How a stream is read, and when what was learned is written. ``size``: instances a chunk, whole steps."""
+    """How a stream is read, and when what was learned is written. ``size``: instances a chunk, whole steps of ``step``
+    instances each."""
 
     passes: int = 1
     checkpoint: int = CHECKPOINT
@@ -88,10 +89,11 @@ class Plan:
     resume: bool = False
     verbose: bool = False
     size: int = CHUNK
+    step: int = 1
     begun: Begun | None = None
 
     @staticmethod
-    def of(ctx: typer.Context, begun: Begun | None) -> Plan:
+    def of(ctx: typer.Context, task: Task, begun: Begun | None) -> Plan:
         """What a command was given; refuses numbers and words that make no sense."""
         from tiltfit.estimators.streaming import online_options
 
@@ -104,13 +106,15 @@ class Plan:
             raise DataError(f"--on-error {what!r} must be fail or skip.{did_you_mean(what, _ON_ERROR)}")
         _refuse_another_pass(given.get("passes", 1), ctx.params["data"])
         online = online_options(_learner_options(ctx)) if begun is None else begun.model._stream.learner.online
+        step = online.size(sequences=task == "tag")
         return Plan(
             given.get("passes", 1),
             given.get("checkpoint", CHECKPOINT),
             what,
             bool(ctx.params["resume"]),
             bool(ctx.params["verbose"]),
-            online.size * -(-CHUNK // online.size),
+            step * -(-CHUNK // step),
+            step,
             begun,
         )
 

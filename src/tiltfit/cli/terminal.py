@@ -7,6 +7,7 @@ code meaning
 1    ``check`` found a problem
 2    an error: bad arguments, bad files, a combination that is refused
 130  interrupted from the keyboard
+143  interrupted by SIGTERM, where that is treated alike
 ==== =============================================================
 """
 
@@ -26,7 +27,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from tiltfit.errors import TiltfitError, TiltfitWarning
+from tiltfit.cli.spelling import in_options, options_of
+from tiltfit.errors import ConstraintError, ConstraintFileError, TiltfitError, TiltfitWarning
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,6 +37,7 @@ _PIPE_WIDTH = 100  # of tables that go to a file or a pipe, which have no width
 
 ERROR = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,9 @@ def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -
     """The terminal of one command. Its errors end here: one line on stderr, an exit code, no traceback."""
     terminal = Terminal(_console(sys.stdout), _console(sys.stderr), as_json, quiet)
     debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
+    options = options_of(ctx)
     try:
-        with _notes(terminal):
+        with _notes(terminal, options):
             yield terminal
         sys.stdout.flush()
     except (typer.Exit, typer.BadParameter):
@@ -138,7 +142,7 @@ def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -
     except Exception as error:
         if debug:
             raise
-        _report(terminal, error)
+        _report(terminal, error, options)
         raise typer.Exit(ERROR) from None
 
 
@@ -155,8 +159,10 @@ def _console(stream: TextIO) -> Console:
     return console
 
 
-def _report(terminal: Terminal, error: Exception) -> None:
-    message = _message(error)
+def _report(terminal: Terminal, error: Exception, options: Mapping[str, str]) -> None:
+    # What is wrong with a constraint is told in the words of its file, which has a beta of its own.
+    of_constraints = isinstance(error, ConstraintError | ConstraintFileError)
+    message = _message(error) if of_constraints else in_options(_message(error), options)
     terminal.error(message)
     terminal.document({"error": one_line(message), "kind": type(error).__name__})
 
@@ -172,12 +178,12 @@ def _message(error: Exception) -> str:
 
 
 @contextmanager
-def _notes(terminal: Terminal) -> Iterator[None]:
+def _notes(terminal: Terminal, options: Mapping[str, str]) -> Iterator[None]:
     """Warnings and warning logs become notes; deprecations are for developers, not for users of a command."""
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         ours = issubclass(category, TiltfitWarning)
-        terminal.note(str(message) if ours else f"{category.__name__}: {message}")
+        terminal.note(in_options(str(message), options) if ours else f"{category.__name__}: {message}")
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:

@@ -186,7 +186,7 @@ def train(
             columns = columns_of(begun.model, text)
         options = described(ctx, kind, statements, parameters.get("features", {}).get("lexicons"))
         parameters |= online_parameters(ctx, kind, parameters)
-        learn(terminal, job, Plan.of(ctx, begun), options, columns)
+        learn(terminal, job, Plan.of(ctx, kind, begun), options, columns)
 
 
 def _constraints(path: Path | None) -> ConstraintSet | None:

@@ -84,7 +84,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``auto`` is ``joint``; generative models alternate.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (16): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
+        (64): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
@@ -304,7 +304,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The first call fixes parameters, classes and features: name all ``classes`` (here or in the constructor) unless
         the constraints do. Texts are hashed by default (``vectorizer="hashing"``); any other vectorizer knows the words
         of the first call alone. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A
-        call that is refused leaves the estimator as it was. After ``fit`` it goes on from the fitted model.
+        call that is refused leaves the estimator as it was, and so do rows without any weight. After ``fit`` it goes on
+        from the fitted model.
         """
         learn_more(self, classifier_stream, X, y, classes, sample_weight)
         return self
@@ -384,15 +385,17 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         return "coef_" in vars(self) or vars(self).get("_stream") is not None
 
-    def _learn_encoder(self, X: Any, vectorizer: Any) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
-        """How X becomes a matrix (None: it is one), that matrix, and what conditions see."""
+    def _learn_encoder(
+        self, X: Any, vectorizer: Any, *, part: bool = False
+    ) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
+        """How X becomes a matrix (None: it is one), that matrix, and what conditions see. ``part``: more will come."""
         encoder: TextEncoder | TableEncoder
         texts = as_texts(X)
         table = as_table(X) if texts is None else None
         if texts is not None:
-            encoder, matrix = TextEncoder.fit(texts, vectorizer)
+            encoder, matrix = TextEncoder.fit(texts, vectorizer, part=part)
         elif table is not None and (isinstance(X, Mapping) or has_text(table)):
-            encoder, matrix = TableEncoder.fit(table, vectorizer)
+            encoder, matrix = TableEncoder.fit(table, vectorizer, part=part)
         else:
             numbers = self._validate(X, reset=True)
             return None, numbers, matrix_inputs(X, numbers, self._names())
@@ -410,7 +413,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _inputs(self, X: Any, matrix: Matrix) -> Inputs:
         """New data as the conditions see it."""
         encoder = self._encoder_for(X)
-        return encoder.inputs(X) if encoder is not None else matrix_inputs(X, matrix, self._names())
+        return encoder.inputs(X) if encoder is not None else matrix_inputs(X, matrix, self._model_names)
 
     def _encoder_for(self, X: Any) -> TextEncoder | TableEncoder | None:
         # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.

@@ -26,7 +26,7 @@ def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
     options, constraints = Options.of(classifier), ConstraintSet.of(classifier.constraints)
     refuse_start(classifier.init)
     vectorizer = "hashing" if isinstance(classifier.vectorizer, str) and classifier.vectorizer == "auto" else None
-    encoder, matrix, inputs = classifier._learn_encoder(X, vectorizer or classifier.vectorizer)
+    encoder, matrix, inputs = classifier._learn_encoder(X, vectorizer or classifier.vectorizer, part=True)
     declared = declared_classes(classes, classifier.classes, constraints, lambda: _labels(y))
     found, _ = encode_labels(y, inputs.n, declared, constraints)
     classifier.classes_, classifier._constraints = found, constraints.with_classes(found.tolist())

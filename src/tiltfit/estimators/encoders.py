@@ -80,9 +80,10 @@ class TextEncoder:
         return self.bag is None and self.foreign is None
 
     @staticmethod
-    def fit(texts: list[str], vectorizer: Any) -> tuple[TextEncoder, sparse.csr_array]:
+    def fit(texts: list[str], vectorizer: Any, *, part: bool = False) -> tuple[TextEncoder, sparse.csr_array]:
+        """``part``: more texts will come, so that these need not have words if words are hashed."""
         if isinstance(vectorizer, str):
-            bag, matrix = _fit_bag(texts, vectorizer)
+            bag, matrix = _fit_bag(texts, vectorizer, part=part)
             return TextEncoder(bag=bag), matrix
         if not hasattr(vectorizer, "fit_transform"):
             raise DataError(
@@ -141,7 +142,10 @@ class TableEncoder:
     is_lost = False
 
     @staticmethod
-    def fit(table: Mapping[str, npt.NDArray[Any]], vectorizer: Any) -> tuple[TableEncoder, sparse.csr_array]:
+    def fit(
+        table: Mapping[str, npt.NDArray[Any]], vectorizer: Any, *, part: bool = False
+    ) -> tuple[TableEncoder, sparse.csr_array]:
+        """``part``: as for texts."""
         if not isinstance(vectorizer, str):
             raise DataError(
                 f"vectorizer={type(vectorizer).__name__} applies to a list of texts, but X is a table. Use a name such "
@@ -150,7 +154,7 @@ class TableEncoder:
         inputs = TableInputs(table)
         _refuse_empty(inputs.n)
         texts = inputs.text_columns
-        bags = {name: _fit_bag(inputs.texts(name), vectorizer)[0] for name in texts}
+        bags = {name: _fit_bag(inputs.texts(name), vectorizer, part=part)[0] for name in texts}
         encoder = TableEncoder(tuple(name for name in table if name not in texts), bags)
         return encoder, encoder._encode(inputs)
 
@@ -215,12 +219,12 @@ class TableEncoder:
         return values
 
 
-def _fit_bag(texts: Sequence[str], vectorizer: str) -> tuple[Bag, sparse.csr_array]:
+def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag, sparse.csr_array]:
     """How words become columns, and the texts themselves so."""
     if vectorizer != HashedWords.weighting:
         return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
     bag, matrix = HashedWords().fit(texts)
-    if not matrix.nnz:
+    if not matrix.nnz and not part:
         raise DataError(NO_WORDS)
     return bag, matrix
 

@@ -63,12 +63,10 @@ def online_options(given: Any) -> Online:
         if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
             raise DataError(f"online {name}={value!r} must be a whole number of at least 1.")
         plain[name] = int(value)
-    for name in ("eta0", "reach"):
-        value = getattr(options, name)
-        if not isinstance(value, int | float | np.number) or isinstance(value, bool) or not 0 < value < float("inf"):
-            raise DataError(f"online {name}={value!r} must be a positive, finite number.")
-        plain[name] = float(value)
-    return replace(options, **plain)
+    eta0 = options.eta0
+    if not isinstance(eta0, int | float | np.number) or isinstance(eta0, bool) or not 0 < eta0 < float("inf"):
+        raise DataError(f"online eta0={eta0!r} must be a positive, finite number.")
+    return replace(options, **plain, eta0=float(eta0))
 
 
 class Settled:
@@ -124,8 +122,7 @@ class Stream:
 
     def learn(self, problem: Problem, grounded: Grounded, estimator: Any) -> None:
         """Take the instances in their order; then tell the estimator's report."""
-        classes = estimator.classes_.tolist()
-        rows = self.enter(grounded, classes)
+        rows = self.enter(grounded, estimator.classes_.tolist())
         for name in ("coef_", "intercept_", "transitions_"):
             estimator.__dict__.pop(name, None)  # made anew when they are asked for
         self.place = {}  # whoever reads the data says anew where they are
@@ -135,12 +132,17 @@ class Stream:
         for number, support in [*grounded.ruled_support.items(), *enumerate(local.tolist())]:
             if support > 0:
                 self.apart[number] = self.apart.get(number, 0.0) + support
+        self.tell(grounded.constraints, estimator)
+
+    def tell(self, constraints: ConstraintSet, estimator: Any) -> None:
+        """What the estimator says of itself after a call."""
         keep_stream(estimator, self)
         estimator._prices, estimator.n_iter_, estimator.history_ = self.prices(), 1, ()
         estimator.objective_, estimator.converged_, estimator._message = float("nan"), False, "a stream"
         estimator.constraint_report_ = report_stream(
-            self.learner.ledger, self.learner.prices(), grounded.constraints, classes, estimator._unit, self.apart
-        )
+            self.learner.ledger, self.learner.prices(), constraints, estimator.classes_.tolist(), estimator._unit,
+            self.apart,
+        )  # fmt: skip
 
     def enter(self, grounded: Grounded, classes: list[Any]) -> IntArray:
         """The numbers of the shared rows of ``grounded`` in the ledger; −1 for those of single instances."""
@@ -172,18 +174,40 @@ class Stream:
 
 def learn_more(estimator: Any, kind: ModuleType, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
     """``partial_fit``: the next part of a stream. ``kind`` (``classifier_stream``, ``tagger_stream``) says how a stream
-    begins, goes on after a batch fit, and turns X into a problem. What is refused leaves the estimator as it was."""
+    begins, goes on after a batch fit, and turns X into a problem. What is refused leaves the estimator as it was, and
+    so does what has no weight, but for a stream that it begins."""
     before = dict(estimator.__dict__)
+    weightless = _is_weightless(sample_weight)
     try:
         if "_stream" not in before and "coef_" in before:
             kind.go_on(estimator)
         elif "_stream" not in before:
             kind.begin(estimator, X, y, classes)
-        problem, grounded = kind.chunk(estimator, X, y, classes, sample_weight)
+        begun = dict(estimator.__dict__)
+        problem, grounded = kind.chunk(estimator, X, y, classes, None if weightless else sample_weight)
+        if weightless and len(sample_weight) != len(problem.weight):
+            raise DataError(f"sample_weight has {len(sample_weight)} entries, but X has {len(problem.weight)}.")
     except BaseException:
         estimator.__dict__ = before
         raise
-    estimator._stream.learn(problem, grounded, estimator)
+    if not weightless:
+        estimator._stream.learn(problem, grounded, estimator)
+    elif "_stream" in before or "coef_" in before:
+        estimator.__dict__ = before
+    else:
+        estimator.__dict__ = begun
+        estimator._stream.tell(grounded.constraints, estimator)
+
+
+def _is_weightless(sample_weight: Any) -> bool:
+    """Whether all weights are zero. Whatever else is wrong with them is for others to say."""
+    if sample_weight is None:
+        return False
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return weight.ndim == 1 and len(weight) > 0 and not weight.any()
 
 
 def keep_stream(estimator: Any, stream: Stream | None) -> None:

@@ -293,7 +293,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         The first call fixes parameters, classes and attributes: name all ``classes`` (here or in the constructor)
         unless the constraints do, and use ``features={"hashing": 2**18}`` where attributes may come that the first
         sequences do not have. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A call
-        that is refused leaves the tagger as it was. After ``fit`` it goes on from the fitted model.
+        that is refused leaves the tagger as it was, and so do sequences without any weight. After ``fit`` it goes on
+        from the fitted model.
         """
         learn_more(self, tagger_stream, X, y, classes, sample_weight)
         return self

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -105,9 +106,14 @@ def restricted(X: sparse.csr_array, number: npt.NDArray[np.integer], n_columns: 
 
 def entries(X: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:
     """Where the entries of these rows are in ``X.data`` and ``X.indices``, row by row, and how many each row has."""
-    counts = X.indptr[rows + 1] - X.indptr[rows]
+    return between(X.indptr, rows)
+
+
+def between(indptr: npt.NDArray[Any], rows: IntArray) -> tuple[IntArray, IntArray]:
+    """The numbers from ``indptr[r]`` up to ``indptr[r + 1]``, row after row, and how many each row has."""
+    counts = indptr[rows + 1] - indptr[rows]
     ends = np.cumsum(counts)
-    where = np.repeat(X.indptr[rows] - (ends - counts), counts)
+    where = np.repeat(indptr[rows] - (ends - counts), counts)
     where += np.arange(len(where), dtype=where.dtype)
     return where, counts
 

@@ -36,6 +36,12 @@ from tiltfit.projections.stochastic import project
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
+ROWS_A_STEP, SEQUENCES_A_STEP = 64, 16
+"""Instances a step, unless ``batch_size`` says otherwise: a sequence has many positions to learn from at once."""
+
+REACH = 5.0
+"""How far the first adaptive step may move a score."""
+
 _LABEL = 8.0  # so far may a label pull: a probability of one half to one of 0.9997
 _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled, and as many before they count
 
@@ -45,9 +51,8 @@ class Online:
     """How to learn online.
 
     ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
-    ``fit``. ``batch_size``: instances a step (default: 16, and 1 as printed); the end of a call ends a step.
-    ``horizon``: how many instances of a stream count at most (all, if absent). ``reach``: how far the first adaptive
-    step may move a score.
+    ``fit``. ``batch_size``: instances a step (default: 64 rows or 16 sequences, and 1 as printed); the end of a call
+    ends a step. ``horizon``: how many instances of a stream count at most (all, if absent).
     """
 
     steps: str = "adaptive"
@@ -55,11 +60,10 @@ class Online:
     batch_size: int | None = None
     horizon: int | None = None
     eta0: float = 0.1
-    reach: float = 5.0
 
-    @property
-    def size(self) -> int:
-        return self.batch_size or (1 if self.is_printed else 16)
+    def size(self, *, sequences: bool) -> int:
+        """Instances a step."""
+        return self.batch_size or (1 if self.is_printed else SEQUENCES_A_STEP if sequences else ROWS_A_STEP)
 
     @property
     def is_printed(self) -> bool:
@@ -74,7 +78,7 @@ class Online:
     @property
     def rule(self) -> Rule:
         """The steps of the weights."""
-        return Printed(self.eta0) if self.is_printed else Adaptive(self.reach)
+        return Printed(self.eta0) if self.is_printed else Adaptive(REACH)
 
 
 @dataclass(eq=False)
@@ -102,8 +106,9 @@ class Learner:
     def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
         """Take the instances ``order``. ``rows``: the numbers that the shared rows of ``grounded`` have in the ledger
         (−1: they speak of single instances)."""
-        for start in range(0, len(order), self.online.size):
-            _Step(self, problem, grounded, rows).take(order[start : start + self.online.size])
+        few = self.step_size
+        for start in range(0, len(order), few):
+            _Step(self, problem, grounded, rows).take(order[start : start + few])
 
     def tick(self, count: int) -> None:
         """Instances have come, one after the other."""
@@ -111,6 +116,11 @@ class Learner:
         for t in range(self.seen + 1, self.seen + count + 1):
             clock += rule.tick(t, self.alpha / self.online.counting(t))
         self.seen, self.clock = self.seen + count, clock
+
+    @property
+    def step_size(self) -> int:
+        """Instances a step."""
+        return self.online.size(sequences=self.edges is not None)
 
     @property
     def n(self) -> float:
@@ -217,7 +227,7 @@ class _Step:
             far = _spread(moved.node)
             shorter = min(1.0, rule.limit * self._way() / far) if far > 0 else 1.0
         for (table, rows, _), step in zip(tables, steps, strict=True):
-            table.value[rows] += shorter * step
+            table.move(rows, step, shorter)
 
     def _way(self) -> float:
         """How far the scores of a position are from where its label or the constraints pull, on average, about."""
@@ -278,7 +288,9 @@ class _Step:
             crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), tilt.weight, component)
             stiff = np.ones(len(prices))
             stiff[awake] = ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
-            pull = features.score(prices * stiff)
+            steady = np.copy(prices)
+            steady[awake] = _steady(prices[awake], ledger.prices(rows, total, printed=False))
+            pull = features.score(steady * stiff)
             self._pull = (_spread(pull.node) + _spread(pull.edge)) * len(pull.node)
             if _forbids(tilt.rules) or tilt.instances is not None or local.any():
                 # What has no price here pulls as labels do, by as much as q differs from p.
@@ -361,6 +373,11 @@ class _Step:
             sums[rows] = other.weighted(marginals_of, self._few.tilt.structure, self._few.tilt.weight)
             found[name] = sums[shared]
         return found
+
+
+def _steady(before: FloatArray, after: FloatArray) -> FloatArray:
+    """What prices were before a step of theirs and still are after it: a price that falls has overshot."""
+    return np.asarray(np.where(before > 0, np.clip(after, 0.0, before), np.clip(after, before, 0.0)))
 
 
 def _forbids(rules: Potentials | None) -> bool:

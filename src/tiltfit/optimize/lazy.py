@@ -40,6 +40,12 @@ class LazyTable:
         value, settled = np.full((n_rows, width), 0.0), np.full(n_rows, 0.0)
         return LazyTable(value, np.full((n_rows, width if squares else 0), 0.0), settled, free)
 
+    def move(self, which: IntArray, steps: FloatArray, share: float = 1.0) -> None:
+        """Take these steps, or a share of them."""
+        from tiltfit.inference.kernels.lazy import take_steps
+
+        take_steps(self.value, which, steps, share)
+
     def copy(self) -> LazyTable:
         return LazyTable(self.value.copy(), self.square.copy(), self.settled.copy(), self.free)
 

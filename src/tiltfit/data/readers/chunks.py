@@ -2,12 +2,16 @@
 
 Good instances are numbered from 0 over all sources, and chunk k holds those from k·size up to (k + 1)·size. So a stream
 that is taken up again with ``skip`` has the chunks that it would have had, and what a chunk decides (``kinds``) is
-decided again in the same way.
+decided again in the same way. Digests of what was read tell whether it is the same stream.
+
+Whoever waits for a stream that comes slowly may have it in smaller chunks (``step``).
 """
 
 from __future__ import annotations
 
+import hashlib
 import stat
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
@@ -21,6 +25,9 @@ from tiltfit.errors import DataError, DataFileError, did_you_mean
 ON_ERROR = ("fail", "skip")
 MAX_PROBLEMS = 20
 """Messages about malformed records that a stream remembers."""
+
+WAIT = 1.0
+"""Seconds after which a chunk may end early, where that is asked for."""
 
 _MESSAGE = 1000  # characters of a message that is remembered
 
@@ -41,13 +48,16 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     or raised, and ``problems``: what was wrong with the first that were left out. ``bytes_read`` of ``bytes_total``:
     how far the files have been read, in bytes on the disk; the total is None if a source is standard input, a pipe or a
     folder.
+
+    ``digest``: of the ``taken`` instances; ``passed``: of those passed over, once all of them are; ``head``: of those
+    of a first chunk. Neither malformed records matter to them nor where instances stand.
     """
 
     _what: str
     """What the instances are called where there is none."""
 
-    def __init__(self, names: Sequence[str], size: int, on_error: str, skip: int) -> None:
-        _check(size, on_error, skip)
+    def __init__(self, names: Sequence[str], size: int, on_error: str, skip: int, step: int | None = None) -> None:
+        _check(size, on_error, skip, step)
         self._names, self._size, self._on_error, self._skip = tuple(names), size, on_error, skip
         self._surveys = [Survey(place_of(name)) for name in self._names]
         self._meter = Meter()
@@ -55,8 +65,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
         self.taken = 0
         self.rejected = 0
         self.problems: list[str] = []
+        self.digest = self.passed = self.head = ""
+        self._read = hashlib.blake2b(digest_size=16)
         sizes = [_size(name) for name in self._names]
         self.bytes_total = None if None in sizes else sum(n for n in sizes if n is not None)
+        self._step = step if self.bytes_total is None else None
         for name, survey, known in zip(self._names, self._surveys, sizes, strict=True):
             if known is not None:
                 self._probe(name, survey)
@@ -67,6 +80,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     def bytes_read(self) -> int:
         """Bytes of regular files that have been read."""
         return self._meter.bytes
+
+    @property
+    def what(self) -> str:
+        """What the instances are called."""
+        return self._what
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -97,23 +115,42 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
     def _run(self) -> Generator[C, None, None]:
         held: list[list[R]] = [[] for _ in self._names]
-        good = 0
+        good, since = 0, time.monotonic()
         with closing(self._good()) as items:
             for k, item in items:
                 good += 1
+                self._note(item, good)
                 if good > self._skip:
                     held[k].append(item)
-                if good % self._size == 0:
+                if good % self._size == 0 or self._is_late(good, since):
                     self._settle()
                     if good > self._skip:
                         chunk = self._delivered(held, good)
                         held = [[] for _ in self._names]
                         yield chunk
                         del chunk  # or two would be held while the next is read
+                        since = time.monotonic()
         self._check_end(good)
+        self.head = self.head or self._told()
         if any(held):
             self._settle()
             yield self._delivered(held, good)
+
+    def _is_late(self, good: int, since: float) -> bool:
+        """Whether the chunk has been waited for, and may end here."""
+        may_end = self._step is not None and good > self._skip and good % self._step == 0
+        return may_end and time.monotonic() - since > WAIT
+
+    def _note(self, item: R, good: int) -> None:
+        """Bring the digests up to date."""
+        self._read.update(repr(self._content(item)).encode("utf-8", "surrogatepass"))
+        if good == self._skip:
+            self.passed = self._told()
+        if good == self._size:
+            self.head = self._told()
+
+    def _told(self) -> str:
+        return self._read.hexdigest()
 
     def _good(self) -> Generator[tuple[int, R], None, None]:
         """(number of the source, record) of all that can be used; the rest is counted, or raised."""
@@ -139,7 +176,7 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
     def _delivered(self, held: Sequence[Sequence[R]], good: int) -> C:
         chunk = self._collect(held)
-        self.taken, self._origins = good, chunk.origins
+        self.taken, self._origins, self.digest = good, chunk.origins, self._told()
         return chunk
 
     def _check_if_final(self) -> None:
@@ -162,7 +199,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
                 f"{places}: there are {good:,} {self._what} here, but {self._skip:,} were to be passed over. "
                 "Is this the stream that was read before?"
             )
-        self.taken = good
+        self.taken, self.digest = good, self._told()
+
+    @abstractmethod
+    def _content(self, item: R) -> tuple[object, ...]:
+        """What is learned from a record: values of which ``repr`` says all."""
 
     @abstractmethod
     def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[R | Refusal, None, None]:
@@ -185,11 +226,13 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
         """Refuse fields that were asked for and that no source has shown."""
 
 
-def _check(size: int, on_error: str, skip: int) -> None:
+def _check(size: int, on_error: str, skip: int, step: int | None) -> None:
     if isinstance(size, bool) or not isinstance(size, int) or size < 1:
         raise DataError(f"size={size!r} must be a whole number of instances in a chunk, at least 1.")
     if isinstance(skip, bool) or not isinstance(skip, int) or skip < 0:
         raise DataError(f"skip={skip!r} must be the number of instances to pass over, 0 or more.")
+    if step is not None and (isinstance(step, bool) or not isinstance(step, int) or step < 1):
+        raise DataError(f"step={step!r} must be a whole number of instances, at least 1, or None.")
     if on_error not in ON_ERROR:
         raise DataError(
             f"on_error={on_error!r} must be one of {', '.join(ON_ERROR)}.{did_you_mean(on_error, ON_ERROR)}"

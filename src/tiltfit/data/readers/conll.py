@@ -139,7 +139,7 @@ class _Layout:
             raise problem(
                 place,
                 line,
-                f"column {self.token} cannot hold both tokens and labels. Say token= and label= "
+                f"column {self.token} cannot hold both tokens and labels. Say which columns hold them: token and label "
                 "(on the command line: --token-column, --label-column).",
             )
         self._marks = columns.unlabelled | {""}

@@ -28,11 +28,14 @@ class SequenceStream(ChunkStream[Tagged, SequenceDataset]):
 
     _what = "sequences"
 
-    def __init__(self, request: SequenceRequest, size: int, on_error: str, skip: int) -> None:
+    def __init__(self, request: SequenceRequest, size: int, on_error: str, skip: int, step: int | None = None) -> None:
         self._request = request
         self._tag = LabelKind()
         self._columns = ColumnKinds(request.fields.columns)
-        super().__init__(request.names, size, on_error, skip)
+        super().__init__(request.names, size, on_error, skip, step)
+
+    def _content(self, item: Tagged) -> tuple[object, ...]:
+        return tuple(item.tokens), None if item.tags is None else tuple(item.tags), item.record.columns
 
     def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[Tagged | Refusal, None, None]:
         return self._request.records(name, survey, meter)
@@ -68,6 +71,7 @@ def stream_sequences(
     size: int,
     on_error: str = "fail",
     skip: int = 0,
+    step: int | None = None,
     format: str = "auto",
     token: int = 0,
     label: int | None = -1,
@@ -82,9 +86,9 @@ def stream_sequences(
 ) -> SequenceStream:
     """Read sequences as ``read_sequences`` does, ``size`` at a time: an iterator over data sets.
 
-    ``size``, ``on_error`` and ``skip`` are those of ``stream``. A line of CoNLL columns that cannot be used makes its
-    whole sequence malformed, up to the next blank line.
+    ``size``, ``on_error``, ``skip`` and ``step`` are those of ``stream``. A line of CoNLL columns that cannot be used
+    makes its whole sequence malformed, up to the next blank line.
     """
     layout = layout_of(token, label, delimiter, unlabelled, blank, replacement)
     fields = fields_of(tokens, tags if label is not None else None, columns, identifier)
-    return SequenceStream(SequenceRequest.of(sources, format, layout, fields), size, on_error, skip)
+    return SequenceStream(SequenceRequest.of(sources, format, layout, fields), size, on_error, skip, step)

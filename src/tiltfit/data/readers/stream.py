@@ -18,11 +18,14 @@ class DocumentStream(ChunkStream[Record, Dataset]):
 
     _what = "rows"
 
-    def __init__(self, request: Request, size: int, on_error: str, skip: int) -> None:
+    def __init__(self, request: Request, size: int, on_error: str, skip: int, step: int | None = None) -> None:
         self._request = request
         self._label = LabelKind()
         self._columns = ColumnKinds(request.fields.columns)
-        super().__init__(request.names, size, on_error, skip)
+        super().__init__(request.names, size, on_error, skip, step)
+
+    def _content(self, item: Record) -> tuple[object, ...]:
+        return item.text, item.label, item.columns
 
     def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[Record | Refusal, None, None]:
         return self._request.records(name, survey, meter)
@@ -58,6 +61,7 @@ def stream(
     size: int,
     on_error: str = "fail",
     skip: int = 0,
+    step: int | None = None,
     format: str = "auto",
     text: str = "text",
     label: str | None = "label",
@@ -71,6 +75,8 @@ def stream(
     goes on. A source that is missing, damaged or laid out otherwise than asked for is an error in either case, and so
     is a stream without a good record.
     ``skip``: how many good documents to pass over, to take up a stream again. Chunks end where they would have ended.
+    ``step``: what comes slowly, from standard input or a pipe, is not waited for: after a second a chunk may end with a
+    multiple of ``step`` documents.
 
     All labels have the kind of the first. A column of CSV is numbers if all its cells in the first chunk that has any
     are; then a cell that is not is malformed.
@@ -84,4 +90,4 @@ def stream(
     ([['a', 'b'], ['d']], 3, 1)
     """
     request = Request.of(sources, format, fields_of(text, label, columns, identifier), delimiter)
-    return DocumentStream(request, size, on_error, skip)
+    return DocumentStream(request, size, on_error, skip, step)

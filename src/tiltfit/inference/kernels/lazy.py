@@ -26,9 +26,12 @@ def settle_adaptive(
         r = rows[k]
         missed = 0.0 if r == free else rate * (clock - settled[r])
         settled[r] = clock
+        if missed > 0.0:
+            for y in range(value.shape[1]):
+                root = np.sqrt(square[r, y])
+                # A choice and no branch, so that several labels are taken at once.
+                value[r, y] *= root / (root + missed) if root > 0.0 else 1.0
         for y in range(value.shape[1]):
-            if missed > 0.0 and square[r, y] > 0.0:
-                value[r, y] /= 1.0 + missed / np.sqrt(square[r, y])
             out[k, y] = value[r, y]
     return out
 
@@ -42,17 +45,25 @@ def adaptive_steps(
     A weight that was given to start from (S = 0, λ ≠ 0) has S = 10⁴·g² before its first step, which is so a hundredth
     of what it would be for one that knows nothing.
     """
-    steps = np.zeros(gradient.shape)
+    steps = np.empty(gradient.shape)
     for k in range(len(rows)):
         r = rows[k]
         for y in range(value.shape[1]):
-            g = gradient[k, y]
-            if g != 0.0:
-                if square[r, y] == 0.0 and value[r, y] != 0.0:
-                    square[r, y] = 1e4 * g * g
-                square[r, y] += g * g
-                steps[k, y] = rate * g / np.sqrt(square[r, y])
+            g, s = gradient[k, y], square[r, y]
+            given = (s == 0.0) & (value[r, y] != 0.0)
+            s += g * g * (10001.0 if given else 1.0)
+            square[r, y] = s
+            steps[k, y] = rate * g / np.sqrt(s) if s > 0.0 else 0.0
     return steps
+
+
+@kernel
+def take_steps(value: FloatArray, rows: IndexArray, steps: FloatArray, share: float) -> None:
+    """λ ← λ + share·step of these rows, in place. O(rows·labels)."""
+    for k in range(len(rows)):
+        r = rows[k]
+        for y in range(value.shape[1]):
+            value[r, y] += share * steps[k, y]
 
 
 @kernel

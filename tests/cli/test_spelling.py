@@ -1,0 +1,41 @@
+"""Messages of the library in the words of a command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.ads import refused
+
+from tiltfit.cli.spelling import in_options
+
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("text", "label", "min_count", "valid_only", "init", "beta")}
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        ("min_count=3 drops all.", "--min-count 3 drops all."),
+        ("Say which field to use with text=.", "Say which field to use with --text."),
+        ("init='zeros', beta=0.5", "--init 'zeros', --beta 0.5"),
+        ("Leave out valid_only=True.", "Leave out --valid-only."),
+        ("online min_count=0", "--min-count 0"),
+        ("The ridge alpha= is strong (or beta= is soft).", "The ridge alpha= is strong (or --beta is soft)."),
+        ("The constraint 'text=5' and \"label=\" stay", "The constraint 'text=5' and \"label=\" stay"),
+        ("the matrix's text=5", "the matrix's --text 5"),
+        ("context=5, --text=5, a.text=5", "context=5, --text=5, a.text=5"),
+    ],
+)
+def test_parameters_become_options(message: str, said: str) -> None:
+    assert in_options(message, OPTIONS) == said
+    assert in_options(message, {}) == message
+
+
+def test_commands_speak_of_their_options(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"txt": "a"}\n')
+    (tmp_path / "d.csv").write_text("a;b\n1;2\n")
+    for online in ([], ["--online"]):
+        said = refused("train", tmp_path / "d.jsonl", *online, "-o", tmp_path / "m.tilt")
+        assert "Say which field to use with --text." in said
+        given = ("train", tmp_path / "d.csv", *online, "-o", tmp_path / "m.tilt", "--text", "b")
+        assert "Pass --delimiter." in refused(*given)
