@@ -6,6 +6,7 @@ import csv
 import gzip
 import json
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tiltfit import load
 from tiltfit.cli.main import app
 
 CONSTRAINTS = """
@@ -313,3 +315,27 @@ def test_version_help_and_wrong_usage() -> None:
     code, out, err = run("train")
     assert (code, out) == (2, "")
     assert "Usage" in err
+
+
+@pytest.mark.parametrize(("option", "value"), [("method", "ge"), ("model", "naive_bayes"), ("method", "vote")])
+def test_another_method_or_model(trained: Path, tmp_path: Path, option: str, value: str) -> None:
+    code, _, err = run(
+        "train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt", f"--{option}", value
+    )
+    assert code == 0, err
+    assert getattr(load(tmp_path / "m.tilt"), option) == value
+    assert document("evaluate", tmp_path / "m.tilt", trained / "test.jsonl")["accuracy"] > 0.8
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--method", "gee"], "--method 'gee' is not supported.*'ge'"),
+        (["--model", "hmm"], "--model 'hmm' is not supported"),
+        (["--method", "ge", "--online"], "--method 'ge' cannot learn online.*--method 'ap'"),
+    ],
+)
+def test_a_method_or_model_that_is_not_there(trained: Path, tmp_path: Path, options: list[str], said: str) -> None:
+    code, _, err = run("train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt", *options)
+    assert code == 2
+    assert re.search(said, " ".join(err.split())), err

@@ -10,6 +10,7 @@ from tests.estimators.test_streams import state
 
 from tiltfit import TiltClassifier, TiltTagger, expect, load, when, word
 from tiltfit.errors import DataError, ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
+from tiltfit.methods.catalogue import METHODS
 from tiltfit.storage.container import read, write
 
 ABOUT = [expect("h", given=word("puck")).about(0.9)]
@@ -313,3 +314,11 @@ def test_messages_are_of_the_library():
     """Nothing above comes as a bare error of Python."""
     with pytest.raises(TiltfitError):
         tagger().partial_fit([["x"]], 5)
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if name != "ap"])
+def test_other_methods_do_not_learn_online(method):
+    said = [expect("a", given=word("x")).about(0.9)]
+    for estimator, X in ((TiltClassifier, ["x y", "z"]), (TiltTagger, [["x", "y"], ["z"]])):
+        with pytest.raises(UnsupportedError, match=f"method='{method}' cannot learn online.*method='ap'"):
+            estimator(said, classes=["a", "b"], method=method).partial_fit(X)

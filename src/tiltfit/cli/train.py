@@ -60,6 +60,8 @@ from tiltfit.cli.training_options import (
     InitOption,
     JobsOption,
     MaxIterOption,
+    MethodOption,
+    ModelOption,
     ScaleOption,
     TolOption,
     VectorizerOption,
@@ -71,7 +73,8 @@ if TYPE_CHECKING:
     from tiltfit import ConstraintSet
 
 # Options by the names of the estimators' parameters.
-_SHARED = RENAMED | {name: name for name in ("alpha", "beta", "gamma", "scale", "solver", "init", "max_iter", "tol")}
+_NAMES = ("model", "method", "alpha", "beta", "gamma", "scale", "solver", "init", "max_iter", "tol")
+_SHARED = RENAMED | {name: name for name in _NAMES}
 _OWN: dict[Task, tuple[str, ...]] = {
     "classify": ("vectorizer",),
     "tag": ("weights", "inference", "valid_only", "boundaries"),
@@ -112,6 +115,8 @@ def train(
     label_column: LabelColumnOption = "-1",
     unlabelled: UnlabelledOption = None,
     blank: BlankOption = "error",
+    model: ModelOption = None,
+    method: MethodOption = None,
     alpha: AlphaOption = None,
     beta: BetaOption = None,
     gamma: GammaOption = None,

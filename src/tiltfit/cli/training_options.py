@@ -22,6 +22,12 @@ def training_option(text: str, panel: str = TRAINING, metavar: str | None = None
 ClassesOption = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="Classes, if no file names them all.", show_default=False)
 ]
+ModelOption = Annotated[
+    str | None, training_option("maxent, naive_bayes or bernoulli_naive_bayes; of taggers: crf or hmm.")
+]
+MethodOption = Annotated[
+    str | None, training_option("ap, or what it is compared with: ge, codl, em, supervised, vote and others.")
+]
 AlphaOption = Annotated[float | None, training_option("Strength of the ridge penalty on weights.")]
 BetaOption = Annotated[float | None, training_option("Softness of constraints: smaller is closer to the target.")]
 GammaOption = Annotated[float | None, training_option("Weight of unlabelled against labelled data.")]
