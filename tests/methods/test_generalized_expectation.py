@@ -187,7 +187,8 @@ def test_the_gradient_of_the_entropy_of_sequences(valid_only):
     matches(term, problem.model.n_weights)
     weights = np.random.default_rng(5).normal(size=problem.model.n_weights)
     chains = term.model.structure
-    np.testing.assert_allclose(term(weights).value, chains.entropy(term.model.potentials(weights)).sum())
+    share = 0.02 * 3 / 5  # three labelled tokens, five that are not
+    np.testing.assert_allclose(term(weights).value, share * chains.entropy(term.model.potentials(weights)).sum())
 
 
 def test_the_gradient_of_the_entropy_of_documents():
@@ -197,9 +198,16 @@ def test_the_gradient_of_the_entropy_of_documents():
 
 def test_entropy_makes_the_model_surer():
     plain = TiltClassifier(method="supervised", classes=["b", "h"]).fit(TEXTS, HALF)
-    surer = TiltClassifier(method="entropy", classes=["b", "h"], gamma=0.5).fit(TEXTS, HALF)
+    surer = TiltClassifier(method="entropy", classes=["b", "h"], gamma=50.0).fit(TEXTS, HALF)
     sure = [np.sum(m.predict_proba(TEXTS[3:5]).max(axis=1)) for m in (plain, surer)]
     assert sure[1] > sure[0]
+
+
+def test_the_strength_of_entropy():
+    _, term = caught(TiltClassifier(method="entropy", method_options={"strength": 10.0}), TEXTS, HALF, module=entropy)
+    np.testing.assert_allclose(term.weight, 10 / 5)
+    with pytest.raises(DataError, match="'strength': -1"):
+        TiltClassifier(method="entropy", method_options={"strength": -1}).fit(TEXTS, HALF)
 
 
 def test_entropy_needs_labels_and_unlabelled_data():
