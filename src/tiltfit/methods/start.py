@@ -33,9 +33,9 @@ _SPREAD = 0.1
 
 
 def default_start(kind: str, problem: Problem) -> str:
-    """Where to start if nothing is said: ``kind``, the method's own, unless the model is generative."""
+    """Where to start if nothing is said: ``kind``, the method's own, if it can be, unless the model is generative."""
     if not isinstance(problem.model, Generative):
-        return kind
+        return "zeros" if kind == "supervised" and not len(problem.labelled) else kind
     return "constraints" if _is_told(problem) else "random"
 
 
