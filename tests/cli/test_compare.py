@@ -111,7 +111,7 @@ def test_bad_input_one_by_one(texts: Path, tmp_path: Path) -> None:
     assert "commas between them" in refused(*command(texts, "--methods", "ap,"))
     assert "only 40 of the training data have labels" in refused(*command(texts, "--labelled", 99))
     assert "n_bootstrap=-1" in refused(*command(texts, "--bootstrap", -1))
-    assert "random_state=-1" in refused(*command(texts, "--seed", -1))
+    assert "--seed -1" in refused(*command(texts, "--seed", -1))
     assert "no task 'clasify'" in refused(*command(texts, "--task", "clasify"))
     assert "--vectorizer is to label documents" in refused(*command(texts, "--task", "tag", "--vectorizer", "tfidf"))
     assert "does not exist" in refused(*command(texts, "-o", tmp_path / "no" / "r.json"))
