@@ -62,7 +62,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     if not len(unlabelled):
         raise DataError("method='entropy' needs unlabelled data, but all of it is labelled. Use method='supervised'.")
     term = Entropy(problem.model.take(unlabelled), problem.weight[unlabelled])
-    return minimise_directly(problem, term, start, run)
+    return minimise_directly(task, term, start, run)
 
 
 METHOD = Method(
