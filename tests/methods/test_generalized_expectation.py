@@ -43,8 +43,8 @@ def caught(estimator, X, y=None, weight=None, *, module=generalized_expectation)
     """The problem and the term R that an estimator makes of its data."""
     seen = []
 
-    def stop(problem, term, *_):
-        seen.append((problem, term))
+    def stop(task, term, *_):
+        seen.append((task.problem, term))
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():

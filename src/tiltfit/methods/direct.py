@@ -9,18 +9,17 @@ expectation) or its entropy on unlabelled instances. Alternating projections hav
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.features.constraints import ConstraintFeatures
+from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.journal import Journal
-from tiltfit.methods.method import Run, final_evaluation
+from tiltfit.methods.method import Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.lbfgs import minimise, steepest
-from tiltfit.projections.information import Tilt
 from tiltfit.projections.moment import add_ridge
 
 FloatArray = npt.NDArray[np.float64]
@@ -35,9 +34,9 @@ class Term:
     worst_violation: float = 0.0
 
 
-def minimise_directly(problem: Problem, term: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
+def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)|. In the end q is the projection of the model found."""
-    known = known_part(problem)
+    problem, known = task.problem, known_part(task)
     journal = Journal(run.callback, run.development)
     journal.begin(start)
     trials: dict[float, float] = {}  # the violation of every value since the last accepted step
@@ -89,18 +88,8 @@ def minimise_directly(problem: Problem, term: Callable[[FloatArray], Term], star
     return journal.finished(weights, final, converged, message)
 
 
-def known_part(problem: Problem) -> Problem | None:
-    """The problem of the labels alone: labelled instances, and what is known of partly labelled ones."""
-    if problem.tilt is not None and problem.tilt.rules is not None:
-        return replace(problem, tilt=_without_rows(problem.tilt)).active
-    return problem.take(problem.labelled) if len(problem.labelled) else None
-
-
-def _without_rows(tilt: Tilt) -> Tilt:
-    none = np.empty(0, dtype=np.intp)
-    features, _ = tilt.features.split(none)
-    assert isinstance(features, ConstraintFeatures)
-    empty = np.empty(0)
-    return replace(
-        tilt, features=features, penalty=tilt.penalty.take(none), support=empty, offset=empty, instances=None
-    )  # fmt: skip
+def known_part(task: Task) -> Problem | None:
+    """The problem of the labels alone: labelled instances, and what is known of partly labelled ones. Labels that hard
+    constraints rule out are not known: methods that take no constraints would follow some of them."""
+    known = with_rules(task.problem, said_by_labels(task), "y says")
+    return known.active if len(known.labelled) or len(known.touched) else None

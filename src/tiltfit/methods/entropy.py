@@ -85,7 +85,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     positions = problem.model.structure.positions(unlabelled)
     weight = problem.weight[unlabelled] * (strength / float(size[positions].sum()))
     term = Entropy(problem.model.take(unlabelled), weight)
-    return minimise_directly(problem, term, start, run)
+    return minimise_directly(task, term, start, run)
 
 
 METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised")

@@ -64,7 +64,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
             "method='ge' learns from constraints, but none of them fires on unlabelled data. Use method='supervised'."
         )
     term = ExpectationPenalty(problem.model.take(problem.touched), problem.tilt)
-    return minimise_directly(problem, term, start, run)
+    return minimise_directly(task, term, start, run)
 
 
 def refuse(case: Case) -> None:

@@ -68,7 +68,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         shares = _of_labels(problem)
     strength = run.options.strength or _PER_LABEL * float(np.sum(problem.weight[problem.labelled]))
     term = ExpectationPenalty(problem.model.take(unlabelled), _proportions(problem, unlabelled, shares, strength))
-    return minimise_directly(problem, term, start, run)
+    return minimise_directly(task, term, start, run)
 
 
 def _stated(given: Mapping[Any, float] | None, constraints: ConstraintSet) -> FloatArray | None:

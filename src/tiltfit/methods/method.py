@@ -103,7 +103,7 @@ class Method:
         if case.model in GENERATIVE and not self.generative:
             raise UnsupportedError(
                 f"method={self.name!r} cannot train model={case.model!r}: it fits weights of p(y|x) that are free, but "
-                "those of a generative model are log-probabilities. Use method='ap', 'em' or 'supervised', or "
+                "those of a generative model are log-probabilities. Use method='ap', 'codl', 'em' or 'supervised', or "
                 f"model={'crf' if case.unit == 'tokens' else 'maxent'!r}."
             )
         if case.solver not in self.solvers:

@@ -1,0 +1,244 @@
+"""The whole product model × method × relation × scope × inference: what a cell may do, and whether it does.
+
+A cell either is refused, by an error that names what does not go together and says what does, or gives a fit that
+agrees with an oracle: ``outcome`` tells which, and raises AssertionError for anything else. ``python -m
+tests.oracles.product`` prints the table of docs/rivals.md.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from tests.oracles import objectives as oracle
+from tests.oracles.labelling import (
+    constraint_driven, elected, label_model, self_trained, top_k_of, voted,
+)  # fmt: skip
+from tests.oracles.statements import DOCUMENT_SCOPES, NAME, RELATIONS, SCOPES, Statement, scale_of
+from tests.oracles.tiny import DOCUMENTS, MODELS, Tiny, data, estimator, logsumexp, tiny, weights_of
+
+from tiltfit.errors import TiltfitError
+from tiltfit.methods.catalogue import METHODS
+
+NEAR = 1e-4  # of a gradient, as a share of that at λ = 0; of objectives and weights
+_WAY_OUT = re.compile(r"\b([Uu]se|[Gg]ive|[Ll]eave|[Ss]tate|[Nn]arrow|[Aa]dd|[Cc]hange|[Ss]often|[Ww]rite|meant for)\b")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination. ``scope`` and ``relation`` "none": without any constraint."""
+
+    model: str
+    method: str
+    scope: str = "none"
+    relation: str = "none"
+    inference: str = "auto"
+    solver: str = "auto"
+
+    def __str__(self) -> str:
+        more = [self.inference] if self.inference != "auto" else []
+        more += [self.solver] if self.solver != "auto" else []
+        return "-".join([self.model, self.method, self.scope, self.relation, *more])
+
+
+class Refused(Exception):
+    """The message of a refusal."""
+
+
+@cache
+def world_of(model: str) -> Tiny:
+    return tiny(model)
+
+
+def fit(cell: Cell, **options: object):
+    """The library's fit; ``Refused`` if it is refused as it should be."""
+    world = world_of(cell.model)
+    if cell.method == "codl":
+        options = {"method_options": {"top_k": top_k_of(world), "rounds": 30}, **options}
+    options = {"tol": 1e-6, "max_iter": 5000, "scale": scale_of(cell.relation), **options}
+    try:
+        constraints = [] if cell.scope == "none" else [Statement(world, cell.scope, cell.relation).constraint]
+        found = estimator(
+            world, constraints, method=cell.method, inference=cell.inference, solver=cell.solver, **options
+        )
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*is violated more often than kept by labelled data")
+            return found.fit(*data(world))
+    except TiltfitError as error:
+        message = str(error)
+        named = (NAME, f"{cell.method!r}", f"{cell.model!r}", f"solver={cell.solver!r}", "expect")
+        assert any(name in message for name in named), f"names nothing: {message}"
+        assert _WAY_OUT.search(message), f"shows no way out: {message}"
+        raise Refused(message) from error
+
+
+def agree(cell: Cell, found) -> None:
+    """Whether a fit is what its method promises, by an oracle; raises AssertionError if not."""
+    world = world_of(cell.model)
+    statement = None if cell.scope == "none" else Statement(world, cell.scope, cell.relation)
+    lam = weights_of(found)
+    assert np.all(np.isfinite(lam)), "weights are not finite"
+    here = world.at(lam)
+    rows = [] if statement is None else statement.rows(here)
+    allowed = oracle.agreeing(here) if statement is None else statement.allowed(here)
+    assert {row.key for row in rows} == set(found._prices), "rows differ"
+    q, value = oracle.check_projection(here, rows, [found._prices[row.key] for row in rows], allowed, NEAR)
+    CHECKS[cell.method](Checked(here, statement, rows, allowed, q, value, found))
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A fit at ``world.lam``, the constraint, and the proven projection of the model onto it."""
+
+    world: Tiny
+    statement: Statement | None
+    rows: list
+    allowed: list[np.ndarray]
+    q: list[np.ndarray]
+    value: float
+    found: object
+
+    @property
+    def lam(self) -> np.ndarray:
+        return self.world.lam
+
+    def minimal(self, objective: oracle.Objective) -> None:
+        """The fit's objective is this one, and it has no slope."""
+        assert self.found.objective_ == _near(objective(self.lam))
+        flat(oracle.slope(objective, self.lam))
+
+    def same(self, lam: np.ndarray) -> None:
+        np.testing.assert_allclose(self.lam, lam, atol=20 * NEAR, rtol=NEAR)
+
+
+def _near(value: float):
+    import pytest
+
+    return pytest.approx(value, rel=NEAR, abs=NEAR)
+
+
+def flat(gradient: np.ndarray) -> None:
+    most = float(np.abs(gradient).max())
+    assert most <= 10 * NEAR, f"a slope of {most}"
+
+
+def _alternating_projections(c: Checked) -> None:
+    if c.world.is_generative:
+        return _posterior_regularization(c)
+    assert c.found.objective_ == _near(oracle.labelled(c.world) + oracle.ridge(c.lam) + oracle.GAMMA * c.value)
+    return flat(oracle.danskin(c.world, c.q))
+
+
+def _posterior_regularization(c: Checked) -> None:
+    now = oracle.joint(c.world, c.q, c.value)
+    assert c.found.objective_ == _near(now)
+    after = oracle.counted(c.world, c.world.expected(c.q))
+    c.same(after)
+
+
+def _supervised(c: Checked) -> None:
+    if not c.world.is_generative:
+        return c.minimal(oracle.supervised(c.world))
+    truth = oracle.truths(c.world)
+    c.same(oracle.counted(c.world, c.world.expected(truth)))
+    value = -float(c.lam @ c.world.expected(truth)) - oracle.log_prior(c.world, c.lam)
+    assert c.found.objective_ == _near(value)
+    return None
+
+
+def _label_regularization(c: Checked) -> None:
+    stated = None
+    if c.statement is not None and (c.statement.relation, c.statement.scope) == ("distributed_as", "share"):
+        stated = np.array([share for _, share in sorted(c.statement.constraint.relation.shares)])
+    c.minimal(oracle.label_regularization(c.world, stated))
+
+
+def _self_training(c: Checked) -> None:
+    c.same(_self_trained(c.world.model))
+
+
+@cache
+def _self_trained(model: str) -> np.ndarray:
+    return self_trained(world_of(model))
+
+
+def _constraint_driven(c: Checked) -> None:
+    assert c.statement is not None or c.found.converged_
+    statement = c.statement if c.statement is not None else NoStatement(c.world)
+    lam, value = constraint_driven(statement, top_k_of(c.world))
+    c.same(lam)
+    assert c.found.objective_ == _near(value)
+
+
+@dataclass(frozen=True, eq=False)
+class NoStatement:
+    """Nothing but what y says."""
+
+    world: Tiny
+    is_rule = True
+
+    def allowed(self, world: Tiny) -> list[np.ndarray]:
+        return oracle.agreeing(world)
+
+
+def _vote(c: Checked) -> None:
+    votes = voted(c.statement)
+    assert votes is not None, "nobody votes, and yet it is fitted"
+    c.minimal(oracle.evident(c.world, elected(c.world, votes[1])))
+
+
+def _label_model(c: Checked) -> None:
+    votes = voted(c.statement)
+    assert votes is not None, "nobody votes, and yet it is fitted"
+    share, places = votes
+    fires, silent, balance = _label_model_of(c.world.model, share, tuple(map(tuple, places)))
+    if c.world.model in DOCUMENTS:
+        q = []
+        for s, agree_ in enumerate(oracle.agreeing(c.world)):
+            score = np.where(agree_, np.log(balance) + (fires if places[s] else silent), -np.inf)
+            q.append(np.exp(score - logsumexp(score)) if places[s] or not agree_.all() else None)
+        objective = oracle.cross_entropy(c.world, q)
+    else:
+        log_e = []
+        for s, agree_ in enumerate(oracle.agreeing(c.world)):
+            at = [t for t in places[s] if c.world.is_open(s, t)]
+            numbers = [[c.world.classes.index(y[t]) for t in at] for y in c.world.labellings(s)]
+            told = np.array([sum(fires[k] - fires.max() for k in row) for row in numbers])
+            log_e.append(np.where(agree_, told, -np.inf))
+        objective = oracle.soft(c.world, log_e)
+    c.minimal(objective)
+
+
+@cache
+def _label_model_of(model: str, share: float, places: tuple[tuple[int, ...], ...]):
+    return label_model(world_of(model), share, [list(at) for at in places])
+
+
+CHECKS: dict[str, Callable[[Checked], None]] = {
+    "ap": _alternating_projections,
+    "em": _posterior_regularization,
+    "ge": lambda c: c.minimal(oracle.generalized_expectation(c.world, c.rows)),
+    "supervised": _supervised,
+    "entropy": lambda c: c.minimal(oracle.entropy(c.world)),
+    "label_regularization": _label_regularization,
+    "self_training": _self_training,
+    "codl": _constraint_driven,
+    "vote": _vote,
+    "label_model": _label_model,
+}
+
+
+def cells() -> list[Cell]:
+    """All of them, exact inference, ``solver="auto"``."""
+    found = []
+    for model in MODELS:
+        for method in METHODS:
+            found.append(Cell(model, method))
+            found += [Cell(model, method, scope, relation) for scope in SCOPES for relation in RELATIONS]
+    return found
+
+
