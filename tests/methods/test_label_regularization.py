@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
-from tiltfit import TiltClassifier, TiltTagger, expect, word
+from tiltfit import TiltClassifier, TiltTagger, expect, load, word
 from tiltfit.errors import ConstraintError, DataError
 
 TEXTS = ["puck ice", "puck goal", "bat ball", "ball base", "ice bat", "base", "goal"]
@@ -55,7 +57,7 @@ def test_else_the_labels_say_it():
         ({"proportions": {"x": 1.0}}, DataError, "'x', which is no class"),
         ({"proportions": {"b": 0.9, "h": 0.3}}, ConstraintError, "must sum to 1"),
         ({"proportions": 0.5}, DataError, "must be a dict"),
-        ({"strength": 0}, DataError, "strength=0 must be a positive"),
+        ({"strength": 0}, DataError, "'strength': 0}: a positive"),
     ],
 )
 def test_bad_options_are_refused(options, error, message):
@@ -68,3 +70,26 @@ def test_it_needs_labels_and_unlabelled_data():
         lr(expect().distributed_as(SHARES)).fit(TEXTS)
     with pytest.raises(DataError, match="needs unlabelled data"):
         lr().fit(TEXTS[:3], ["h", "h", "b"])
+
+
+def test_proportions_of_classes_that_are_numbers_survive_a_file(tmp_path):
+    fitted = lr(proportions={0: 0.3, 1: 0.7}, strength=np.float64(2.0)).fit(TEXTS, [0, None, 1, None, None, None, None])
+    fitted.save(tmp_path / "m.tilt")
+    assert load(tmp_path / "m.tilt").method_options == {"proportions": {0: 0.3, 1: 0.7}, "strength": 2.0}
+
+
+@pytest.mark.parametrize("method", ["label_regularization", "entropy", "supervised"])
+def test_what_weighs_nothing_is_not_there(method):
+    weight = np.array([0.0, 1, 0, 1, 1, 1, 1])
+    with pytest.raises(DataError, match="needs label|learns from labels"):
+        TiltClassifier(method=method, classes=["b", "h"]).fit(TEXTS, HALF, weight)
+    if method != "supervised":
+        with pytest.raises(DataError, match="needs unlabelled data"):
+            TiltClassifier(method=method, classes=["b", "h"]).fit(TEXTS, HALF, 1 - weight)
+
+
+def test_methods_that_follow_no_constraints_give_no_advice_about_them():
+    said = [expect("b", given=word("puck")).about(0.99), expect("h", given=word("ball")).about(0.99)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TiltClassifier(said, method="supervised").fit(TEXTS, HALF)

@@ -144,3 +144,11 @@ def test_early_stopping_and_callbacks_reach_the_solver():
     assert seen == list(range(1, len(seen) + 1))
     kept = classifier(constraints=SAID, method="vote").fit(TEXTS, dev=(TEXTS[:3], ["h", "h", "b"]))
     assert kept.history_[-1].dev_score == 1.0
+
+
+def test_votes_that_cannot_be_do_not_take_what_y_says_with_them():
+    said = [expect("O", given=word("q")).about(0.9), expect("I-x", given=word("r")).about(0.9)]
+    rows, tags = [["p", "q", "r", "s"], ["u", "q"]], [["B-x", None, None, None], None]
+    with pytest.warns(TiltfitWarning, match="cannot be under valid_only"):
+        found = TiltTagger(said, classes=["B-x", "I-x", "O"], method="vote", valid_only=True).fit(rows, tags)
+    assert found.predict_marginals(rows)[0][0, 0] > 0.6

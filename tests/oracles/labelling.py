@@ -220,9 +220,7 @@ def tally(statement: Statement) -> tuple[float, float, float]:
     return all_ - bad, bad, min(target if usual(relation) else 1 - target, 0.99)
 
 
-def constraint_driven(
-    statement: Statement, top_k: int, tau: float = 0.3, rounds: int = 30
-) -> tuple[np.ndarray, float]:
+def constraint_driven(statement: Statement, top_k: int, tau: float = 0.3, rounds: int = 30) -> tuple[np.ndarray, float]:
     """λ and the penalised −log-likelihood of the last labellings."""
     world = statement.world
     zeros = np.zeros(world.n_weights)
@@ -257,5 +255,3 @@ def constraint_driven(
 
 def top_k_of(world: Tiny) -> int:
     return 1 if world.model in DOCUMENTS else 3
-
-

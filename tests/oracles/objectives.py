@@ -137,7 +137,8 @@ def label_regularization(world: Tiny, stated: np.ndarray | None) -> Objective:
     shares = counts / counts.sum() if stated is None else stated
     strength = 10 * sum(world.weights[s] for s in full)
     appear = [
-        np.array([[y.count(name) for name in classes] for y in world.labellings(s)], dtype=float) for s in range(world.n)
+        np.array([[y.count(name) for name in classes] for y in world.labellings(s)], dtype=float)
+        for s in range(world.n)
     ]
 
     def value(lam: np.ndarray) -> float:

@@ -16,9 +16,14 @@ from functools import cache
 import numpy as np
 from tests.oracles import objectives as oracle
 from tests.oracles.labelling import (
-    constraint_driven, elected, label_model, self_trained, top_k_of, voted,
+    constraint_driven,
+    elected,
+    label_model,
+    self_trained,
+    top_k_of,
+    voted,
 )  # fmt: skip
-from tests.oracles.statements import DOCUMENT_SCOPES, NAME, RELATIONS, SCOPES, Statement, scale_of
+from tests.oracles.statements import NAME, RELATIONS, SCOPES, Statement, scale_of
 from tests.oracles.tiny import DOCUMENTS, MODELS, Tiny, data, estimator, logsumexp, tiny, weights_of
 
 from tiltfit.errors import TiltfitError
@@ -240,5 +245,3 @@ def cells() -> list[Cell]:
             found.append(Cell(model, method))
             found += [Cell(model, method, scope, relation) for scope in SCOPES for relation in RELATIONS]
     return found
-
-

@@ -115,7 +115,7 @@ def _task(task: str, y_test: Any) -> TaskName:
         raise UnsupportedError(f"task={task!r} is unknown: use one of {', '.join(TASKS)}.{did_you_mean(task, TASKS)}")
     first = next((label for label in y_test if label is not None), None)
     # Of sequences, y holds a list of labels each; of documents, a label.
-    several = hasattr(first, "__len__") and not isinstance(first, str)
+    several = hasattr(first, "__len__") and not isinstance(first, str | set | frozenset)
     return "tag" if several else "classify"
 
 
@@ -157,8 +157,9 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
     if y is None:
         return None, 0
     values: list[Any] = [None] * len(y)
+    known = y if isinstance(y, list | tuple) else as_objects(y)
     for i in rng.permutation(marked)[: int(labelled)].tolist():
-        values[i] = y[i] if isinstance(y, list | tuple) else as_objects(y)[i]
+        values[i] = known[i]
     return values, int(labelled)
 
 

@@ -108,8 +108,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know.
     init : {"zeros", "supervised", "constraints", "random"}, fitted estimator, or (coef, intercept), optional
-        Where to start (default zeros; generative models: what labels and constraints say, else random): the objective
-        is not convex.
+        Where to start: the objective is not convex. Default: zeros; ``"entropy"``: supervised; generative models: what
+        labels and constraints say, else random.
     n_init : int
         Number of starts, the first from ``init`` and the others random; the lowest objective wins.
     warm_start : bool

@@ -24,6 +24,7 @@ from tiltfit.estimators.streaming import Stream, fit_online
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.sentences import titled
+from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import STOPPED, Development
 from tiltfit.methods.method import Run, Task
@@ -200,6 +201,8 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
     told = estimator.constraint_report_
     if not estimator.converged_ and not message.startswith(STOPPED) and not told.violated:
         advice = f"Raise max_iter= (now {estimator.max_iter}) or tol=."
+        if "labels still change" in message:
+            advice = "Raise method_options={'rounds': ...}."
         if "did not settle" in message:
             advice = "Soften a hard constraint with slack=, or use inference='exact'."
         warnings.warn(
@@ -207,5 +210,6 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
             NotConvergedWarning,
             stacklevel=3,
         )
-    told.warn_unmet(stacklevel=3, vectorizer=hasattr(estimator, "vectorizer"))
+    followed = METHODS[estimator.method].follows
+    told.warn_unmet(stacklevel=3, vectorizer=hasattr(estimator, "vectorizer"), followed=followed)
     told.warn_sampling(stacklevel=3)

@@ -38,7 +38,6 @@ class Options:
     method_options: Any
     model: str
     solver: str
-    inference: str
     strength: Strength
     max_iter: int
     tol: float
@@ -77,11 +76,12 @@ class Options:
         if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
             raise DataError(f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].")
         method = METHODS[estimator.method]
+        # Before data are looked at; the constraints come later.
+        method.check(Case(estimator.model, estimator.solver, ConstraintSet(), "tokens" if "crf" in models else "rows"))
         return Options(
             method=method,
             method_options=_method_options(method, estimator.method_options),
             model=estimator.model,
-            inference=getattr(estimator, "inference", "auto"),
             solver=estimator.solver,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
@@ -92,7 +92,7 @@ class Options:
 
     def check(self, constraints: ConstraintSet, unit: Unit) -> None:
         """Refuse what the method cannot do with this model and these constraints."""
-        self.method.check(Case(self.model, self.solver, self.inference, constraints, unit))
+        self.method.check(Case(self.model, self.solver, constraints, unit))
 
     def votes(self, constraints: ConstraintSet, inputs: Inputs) -> Votes | None:
         """What the constraints say of single rows or tokens, if the method learns from that."""

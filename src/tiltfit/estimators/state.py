@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
@@ -53,7 +53,7 @@ def dump(estimator: Any, parameters: Sequence[str], arrays: Arrays, lost: list[s
         if isinstance(getattr(estimator, name), kind):
             values[name] = getattr(estimator, name)
     if estimator.method_options:
-        values["method_options"] = {name: _plain(value) for name, value in estimator.method_options.items()}
+        values["method_options"] = {name: _written(value) for name, value in estimator.method_options.items()}
     if estimator.online is not None:
         values["online"] = asdict(online_options(estimator.online))
     constraints = list(estimator._constraints)
@@ -91,6 +91,8 @@ def construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:
     unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN, "online", "method_options"}
     if unknown:
         raise ModelFileError(f"The file sets unknown parameters: {sorted(unknown)}.")
+    if "method_options" in values:
+        values["method_options"] = {name: _read(value) for name, value in dict(values["method_options"]).items()}
     kept = [from_document(c) for c in document["constraints"] if c is not None]
     return cls(kept, classes=list(document["classes"]), **values)  # type: ignore[call-arg]
 
@@ -125,6 +127,17 @@ def _dump_constraint(constraint: Constraint, lost: list[str], unit: Unit) -> Doc
     except TiltfitError:
         lost.append(f"{_CONDITION} {titled(constraint, unit)!r}")
         return None
+
+
+def _written(value: Any) -> Any:
+    """An option of a method; a mapping as pairs, since keys may be numbers."""
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(key), _plain(one)] for key, one in value.items()]}
+    return _plain(value)
+
+
+def _read(value: Any) -> Any:
+    return dict(map(tuple, value["pairs"])) if isinstance(value, dict) else value
 
 
 def _plain(value: Any) -> Any:

@@ -145,14 +145,15 @@ class _Rounds:
         self._model, self._omega = problem.model.take(violations.instances), problem.omega[violations.instances]
         self._estimation: Estimation | Counting
         if isinstance(self._model, Generative):
-            self._estimation = Counting(self._model, problem.alpha)
+            known, own = problem.known_moments(), float(np.sum(problem.weight[problem.labelled]))
+            self._estimation = Counting(self._model, problem.alpha, known * (float(np.sum(self._omega)) / own))
         else:
             self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
 
     def go(self, journal: Journal) -> tuple[FloatArray, str, bool]:
         """The weights after the last round, why it was the last, and whether that is a good reason."""
         weights = estimated = self._supervised
-        if not len(self._violations.instances) or self._options.tau == 1:
+        if not np.any(self._omega > 0) or self._options.tau == 1:
             return weights, "nothing but the labelled part has a say", True
         before: FloatArray | None = None
         for number in range(1, self._options.rounds + 1):
@@ -166,7 +167,7 @@ class _Rounds:
             information = self._estimation.value(weights, target)[0]
             fitted = self._estimation.estimate(target, estimated)
             estimated = fitted.x
-            weights = self._options.tau * self._supervised + (1 - self._options.tau) * estimated
+            weights = self._estimation.average(self._options.tau, self._supervised, estimated, target)
             value, gradient = self._estimation.value(weights, target)
             told = Round(
                 round=number,
@@ -181,7 +182,11 @@ class _Rounds:
             )
             if journal.add(told, weights):
                 return weights, str(journal.reason), journal.is_enough
-        return weights, f"{self._options.rounds} rounds (share of labels that changed in the last: {moved:.2g})", True
+        return (
+            weights,
+            f"labels still change after {self._options.rounds} rounds (share in the last: {moved:.2g})",
+            False,
+        )
 
     def _label(self, weights: FloatArray) -> Labellings:
         potentials = self._model.potentials(weights)
@@ -211,6 +216,10 @@ class Estimation:
         """Σ ω log Z − λ·T + ½·α‖λ‖²  and its gradient."""
         return moment_objective(self.model.moments(weights, self.omega), weights, target, self.alpha)
 
+    def average(self, tau: float, supervised: FloatArray, estimated: FloatArray, target: FloatArray) -> FloatArray:
+        """τ·λ₀ + (1 − τ)·λ."""
+        return tau * supervised + (1 - tau) * estimated
+
     def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
         """The weights that minimise it, up to ``tol`` of its gradient at λ = 0."""
         limit = self.tol * steepest(self.value(np.zeros_like(start), target)[1])
@@ -226,6 +235,13 @@ class Counting:
 
     model: Generative
     alpha: FloatArray
+    known: FloatArray | None = None  # the counts of the labelled instances, as if they weighed what the others do
+
+    def average(self, tau: float, supervised: FloatArray, estimated: FloatArray, target: FloatArray) -> FloatArray:
+        """The weights of τ·T₀ + (1 − τ)·T: an average of counts is one of a distribution, one of log-probabilities is
+        not."""
+        assert self.known is not None
+        return self.model.family.weights(tau * self.known + (1 - tau) * target, self.alpha)
 
     def value(self, weights: FloatArray, target: FloatArray) -> tuple[float, FloatArray]:
         """−λ·T − log prior(λ). It has no gradient: weights are not free."""

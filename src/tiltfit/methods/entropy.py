@@ -71,16 +71,16 @@ def _finite(potentials: Potentials) -> Potentials:
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Minimise the objective above from ``start``."""
     problem = task.problem
-    if not np.any(problem.labels >= 0):
+    size = problem.model.structure.spread(problem.weight)
+    known = problem.labels >= 0
+    if not np.any(size[known] > 0):
         raise DataError(
             "method='entropy' needs labels: without any, a model that knows nothing could be sure of anything. Use "
             "method='ap' with constraints."
         )
     unlabelled = np.flatnonzero(~problem.is_labelled)
-    if not len(unlabelled):
+    if not np.any(problem.weight[unlabelled] > 0):
         raise DataError("method='entropy' needs unlabelled data, but all of it is labelled. Use method='supervised'.")
-    size = problem.model.structure.spread(problem.weight)
-    known = problem.labels >= 0
     strength = _SHARE * float(size[known].sum()) if run.options.strength is None else float(run.options.strength)
     positions = problem.model.structure.positions(unlabelled)
     weight = problem.weight[unlabelled] * (strength / float(size[positions].sum()))
@@ -88,4 +88,4 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     return minimise_directly(task, term, start, run)
 
 
-METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised")
+METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised", follows=False)

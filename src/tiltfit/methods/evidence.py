@@ -47,21 +47,29 @@ def only(labels: IntArray, at: IntArray, ruled_out: BoolArray) -> None:
     ruled_out[at, labels] = False
 
 
-def with_rules(problem: Problem, ruled_out: BoolArray, what: str) -> Problem:
-    """The problem without its constraints, with these labels ruled out. ``what``: who does so."""
-    return with_evidence(problem, np.where(ruled_out, -np.inf, 0.0), what)
+def with_rules(problem: Problem, ruled_out: BoolArray, what: str, known: BoolArray | None = None) -> Problem:
+    """The problem without its constraints, with these labels ruled out. ``what``: who does so. ``known``: what y rules
+    out."""
+    return with_evidence(problem, np.where(ruled_out, -np.inf, 0.0), what, known)
 
 
-def with_evidence(problem: Problem, log_evidence: FloatArray, what: str) -> Problem:
+def with_evidence(problem: Problem, log_evidence: FloatArray, what: str, known: BoolArray | None = None) -> Problem:
     """The problem without its constraints, with evidence (log e, positions × labels; 0 everywhere: none).
 
-    An instance that its evidence and the model together leave no labelling is left out, and it is said of ``what``.
+    Of an instance that its evidence and the model together leave no labelling, only what y says (``known``) counts, and
+    it is said of ``what``.
     """
     structure = problem.model.structure
     instance = np.asarray(structure.spread(np.arange(len(structure))), dtype=np.intp)
     some = np.unique(instance[np.any(log_evidence != 0, axis=1)])
     touched = some[~problem.is_labelled[some]]
-    touched = np.setdiff1d(touched, _hopeless(problem, touched, log_evidence, what))
+    hopeless = _hopeless(problem, touched, log_evidence, what)
+    if len(hopeless):
+        at = structure.positions(hopeless)
+        log_evidence = log_evidence.copy()
+        log_evidence[at] = 0.0 if known is None else np.where(known[at], -np.inf, 0.0)
+        told = np.unique(instance[at[np.any(log_evidence[at] != 0, axis=1)]])
+        touched = np.setdiff1d(touched, np.setdiff1d(hopeless, told))
     tilt = _tilt(problem, touched, log_evidence) if len(touched) else None
     return replace(problem, tilt=tilt, touched=touched)
 

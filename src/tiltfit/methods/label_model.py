@@ -47,6 +47,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 _EVEN = 1.0  # rows of each class that are imagined before the balance is estimated
 _NEVER, _SURE = 1e-6, 0.99  # rates, shares and balances that statements cannot go beyond
+_VAGUE = 0.2  # wider intervals say too little to fix a balance
 _ENOUGH = 1e-8  # relative rise of the likelihood at which EM stops
 
 
@@ -118,7 +119,8 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         evidence -= evidence.max(axis=1, keepdims=True)
         evidence[~voted] = 0.0
         evidence[ruled_out] = -np.inf
-        return fit_evidence(task, with_evidence(problem, evidence, "is voted"), start, run)
+        said = with_evidence(problem, evidence, "is voted", said_by_labels(task))
+        return fit_evidence(task, said, start, run)
     q = posterior(model.log_joint(votes), ruled_out)[0]
     soft = np.flatnonzero(voted | (ruled_out.any(axis=1) & (problem.labels < 0)))
     return fit_soft_labels(task, q, soft, start, run)
@@ -159,6 +161,9 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     for c in constraints:
         if c.given is not None or not isinstance(c.event, Labels) or isinstance(c.relation, AtMost | AtLeast):
             continue
+        low, high = min(c.relation.numbers), max(c.relation.numbers)
+        if c.per != "dataset" or (high - low > _VAGUE and not isinstance(c.relation, DistributedAs)):
+            continue
         if isinstance(c.relation, DistributedAs):
             shares[:] = 0.0
             for label, share in c.relation.shares:
@@ -168,6 +173,8 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     if np.isnan(shares).all():
         return None
     open_ = np.isnan(shares)
+    if float(np.nansum(shares)) > 1 + _NEVER:  # soft statements that cannot all be so: no balance
+        return None
     shares[open_] = max(0.0, 1 - float(np.nansum(shares))) / max(1, int(open_.sum()))
     shares = np.maximum(shares, _NEVER)
     return np.asarray(shares / shares.sum())
@@ -234,4 +241,4 @@ def _condensed(votes: Votes, weight: FloatArray, ruled_out: BoolArray) -> tuple[
     )
 
 
-METHOD = Method("label_model", "a generative model of the votes", fit, options=Options, votes=True)
+METHOD = Method("label_model", "a generative model of the votes", fit, options=Options, votes=True, follows=False)

@@ -10,26 +10,24 @@ used; the report tells how far the model is from them.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from tiltfit.errors import DataError
-from tiltfit.features.constraints import ConstraintFeatures, Parts
-from tiltfit.inference.chain import Chains
+from tiltfit.inference.tangent import Direction, tangent
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.values import match
-from tiltfit.methods.direct import minimise_directly
-from tiltfit.methods.generalized_expectation import ExpectationPenalty
+from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import FloatArray, Method, Run, Task
 from tiltfit.methods.problem import Problem
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.penalties.kl import kl
-from tiltfit.projections.information import Tilt
 
 _PER_LABEL = 10.0
 
@@ -46,20 +44,21 @@ class Options:
             if not isinstance(self.proportions, Mapping):
                 raise DataError(f"proportions={self.proportions!r:.80} must be a dict: a share for each class.")
             DistributedAs(tuple(self.proportions.items()))  # raises for shares that cannot be
-        if self.strength is not None and not (isinstance(self.strength, int | float) and 0 < self.strength < np.inf):
-            raise DataError(f"strength={self.strength!r} must be a positive, finite number.")
+        s = self.strength
+        if s is not None and (not isinstance(s, numbers.Real) or isinstance(s, bool) or not 0 < s < np.inf):
+            raise DataError(f"method_options={{'strength': {s!r}}}: a positive, finite number.")
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Minimise the objective above from ``start``."""
     problem = task.problem
-    if not len(problem.labelled):
+    if not np.any(problem.weight[problem.labelled] > 0):
         raise DataError(
             "method='label_regularization' needs labelled instances: proportions alone do not say which is which. Use "
             "method='ap' with constraints."
         )
     unlabelled = np.flatnonzero(~problem.is_labelled)
-    if not len(unlabelled):
+    if not np.any(problem.weight[unlabelled] > 0):
         raise DataError(
             "method='label_regularization' needs unlabelled data, but all of it is labelled. Use method='supervised'."
         )
@@ -67,8 +66,29 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     if shares is None:
         shares = _of_labels(problem)
     strength = run.options.strength or _PER_LABEL * float(np.sum(problem.weight[problem.labelled]))
-    term = ExpectationPenalty(problem.model.take(unlabelled), _proportions(problem, unlabelled, shares, strength))
+    term = Proportions(problem.model.take(unlabelled), problem.weight[unlabelled], shares, strength)
     return minimise_directly(task, term, start, run)
+
+
+@dataclass(frozen=True, eq=False)
+class Proportions:
+    """s·KL(ũ ‖ m),  m the weighted mean of p_λ over all positions of ``model``."""
+
+    model: LogLinear
+    weight: FloatArray
+    shares: FloatArray
+    strength: float
+
+    def __call__(self, weights: FloatArray) -> Term:
+        model, penalty = self.model, kl(self.shares, 1 / self.strength)
+        here = tangent(model.structure, model.potentials(weights), model.workers, self.weight)
+        size = model.structure.spread(self.weight)
+        m = size @ here.marginals.node / size.sum()
+        slope = penalty.grad(m)
+        assert slope is not None
+        everywhere = Direction(np.zeros(len(size), dtype=np.int32), slope[None, :] / size.sum())
+        gradient = model.features.expect(*here.along(everywhere))
+        return Term(float(np.sum(penalty.value(m))), gradient, float(np.max(penalty.violation(m))))
 
 
 def _stated(given: Mapping[Any, float] | None, constraints: ConstraintSet) -> FloatArray | None:
@@ -95,23 +115,4 @@ def _of_labels(problem: Problem) -> FloatArray:
     return np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
-def _proportions(problem: Problem, unlabelled: Any, shares: FloatArray, strength: float) -> Tilt:
-    """One row a label: its share of all positions."""
-    structure = problem.model.structure.take(unlabelled)
-    n, n_labels = len(problem.model.structure.positions(unlabelled)), len(shares)
-    weight = problem.weight[unlabelled]
-    support = np.full(n_labels, float(np.sum(structure.spread(weight))))
-    everywhere = Parts(sparse.csr_array(np.ones((n, n_labels))), np.eye(n_labels), np.arange(n_labels))
-    return Tilt(
-        structure=structure,
-        features=ConstraintFeatures(n_labels, everywhere),
-        penalty=kl(shares, np.full(n_labels, 1 / strength)),
-        weight=weight,
-        support=support,
-        offset=np.zeros(n_labels),
-        workers=problem.model.workers,
-        parent=np.arange(structure.n_kinds) if isinstance(structure, Chains) else None,
-    )
-
-
-METHOD = Method("label_regularization", "label regularisation", fit, options=Options)
+METHOD = Method("label_regularization", "label regularisation", fit, options=Options, follows=False)

@@ -56,7 +56,6 @@ class Case:
 
     model: str
     solver: str
-    inference: str
     constraints: ConstraintSet
     unit: Unit
 
@@ -78,7 +77,8 @@ class Method:
     instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
     task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
     where it starts if nothing is said. ``generative``: whether it can train generative models. ``unaided``: whether
-    unlabelled data without constraints are enough."""
+    unlabelled data without constraints are enough. ``follows``: whether it learns from all constraints, so that one
+    that is missed says something of the data."""
 
     name: str
     title: str
@@ -93,6 +93,7 @@ class Method:
     start: str = "zeros"
     generative: bool = False
     unaided: bool = False
+    follows: bool = True
 
     def check(self, case: Case) -> None:
         """Refuse what the method cannot do, before any work starts."""

@@ -123,9 +123,9 @@ def regularize(
     its best round."""
     halves, inner_tol = Halves(problem), LOOSE if problem.is_sampled else 1e-6
     journal = Journal(callback, development)
-    journal.begin(start)
     last = halves.expect(start, None, inner_tol)
     weights = halves.fit(last.counts)
+    journal.begin(weights)
     rounds = _Rounds(tol, float(np.sum(problem.omega)))
     message, converged = f"stopped after {max_iter} rounds", False
     for number in range(1, max_iter + 1):

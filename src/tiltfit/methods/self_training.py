@@ -99,4 +99,4 @@ def _refit(problem: Problem, ruled_out: BoolArray, start: FloatArray, run: Run, 
     return replace(found, history=(*before, *rounds))
 
 
-METHOD = Method("self_training", "self-training on the surest labels", fit, options=Options)
+METHOD = Method("self_training", "self-training on the surest labels", fit, options=Options, follows=False)

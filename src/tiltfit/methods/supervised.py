@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tiltfit.errors import DataError
+from tiltfit.methods.evidence import with_report
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import Journal
@@ -29,10 +30,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         labelled_part(task.problem, "supervised"), start, max_iter=run.max_iter, tol=run.tol, callback=run.callback,
         development=run.development,
     )  # fmt: skip
-    final = final_evaluation(task.problem, found.weights, found.objective, start[:0])
-    journal = Journal()
-    journal.rounds.extend(found.history)
-    return journal.finished(found.weights, final, found.converged, found.message)
+    return with_report(task, found)
 
 
 def _closed_form(task: Task, run: Run) -> Fit:
@@ -47,10 +45,10 @@ def _closed_form(task: Task, run: Run) -> Fit:
 
 
 def labelled_part(problem: Problem, method: str) -> Problem:
-    """The problem on the labelled instances; raises if there are none."""
-    if not len(problem.labelled):
+    """The problem on the labelled instances; raises if there are none that count."""
+    if not np.any(problem.weight[problem.labelled] > 0):
         raise DataError(f"method={method!r} learns from labels, but no instance of y is labelled. Use method='ap'.")
     return problem.take(problem.labelled)
 
 
-METHOD = Method("supervised", "the labelled data alone", fit, generative=True)
+METHOD = Method("supervised", "the labelled data alone", fit, generative=True, follows=False)

@@ -32,7 +32,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     if not len(at):
         raise nothing_voted("vote")
     only(winner[at], at, ruled_out)
-    return fit_evidence(task, with_rules(task.problem, ruled_out, "is voted"), start, run)
+    return fit_evidence(task, with_rules(task.problem, ruled_out, "is voted", said_by_labels(task)), start, run)
 
 
 def votes_of(task: Task, method: str) -> Votes:
@@ -51,4 +51,4 @@ def nothing_voted(method: str) -> DataError:
     )
 
 
-METHOD = Method("vote", "majority vote of the constraints", fit, votes=True)
+METHOD = Method("vote", "majority vote of the constraints", fit, votes=True, follows=False)

@@ -181,8 +181,9 @@ class ConstraintReport:
                 )
         return "\n".join(lines)
 
-    def warn_unmet(self, stacklevel: int = 1, *, vectorizer: bool = True) -> None:
-        """Say which hard constraints do not hold. ``vectorizer``: whether the model has one that could be changed."""
+    def warn_unmet(self, stacklevel: int = 1, *, vectorizer: bool = True, followed: bool = True) -> None:
+        """Say which hard constraints do not hold, and if most soft ones do not (unless the model was not to follow
+        them). ``vectorizer``: whether the model has one that could be changed."""
         unmet = sorted((e for e in self.entries if e.status == "violated"), key=lambda e: -e.violation)
         if unmet:
             names = "; ".join(f"{e.title!r} is off by {e.miss}" for e in unmet[:3])
@@ -196,7 +197,7 @@ class ConstraintReport:
         soft = [e for e in self.entries if e.status in ("met", "missed") and e.price is not None]
         far = [e for e in soft if e.status == "missed" and e.violation > _FAR]
         advice = ", scale the features up, or let vectorizer='tfidf' do it" if vectorizer else ""
-        if len(far) > len(soft) / 2:
+        if followed and len(far) > len(soft) / 2:
             warnings.warn(
                 f"Most constraints ({len(far)} of {len(soft)}) are missed by more than {_percent(_FAR)}. Either the "
                 "targets are far from the data, or the model can hardly move: then the ridge alpha= is strong for "
