@@ -22,30 +22,31 @@ from tiltfit.language.relations import About, AtMost, DistributedAs
 
 def fitted(world: Tiny, allowed: Sequence[np.ndarray], start: np.ndarray) -> np.ndarray:
     """argmin_λ Σ ω·(−log p(what is allowed|x)) + ½·α‖λ‖², labelled sequences among them."""
+    features, first, owner = world.flat
+    weight, inside = world.omega, np.where(np.concatenate(allowed), 0.0, -np.inf)
 
     def objective(lam: np.ndarray) -> tuple[float, np.ndarray]:
-        here = world.at(lam)
-        inside = [np.where(a, score, -np.inf) for a, score in zip(allowed, here.scores, strict=True)]
-        top = np.array([logsumexp(score) for score in inside])
-        q = [np.exp(score - z) for score, z in zip(inside, top, strict=True)]
-        value = float(here.omega @ (here.log_z - top)) + 0.5 * ALPHA * float(lam @ lam)
-        return value, here.expected(here.p) - here.expected(q) + ALPHA * lam
+        score = features @ lam
+        log_z, left = np.logaddexp.reduceat(score, first), np.logaddexp.reduceat(score + inside, first)
+        p, q = np.exp(score - log_z[owner]), np.exp(score + inside - left[owner])
+        gradient = (weight[owner] * (p - q)) @ features + ALPHA * lam
+        return float(weight @ (log_z - left)) + 0.5 * ALPHA * float(lam @ lam), gradient
 
-    return minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-9}).x
+    return minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-7}).x
 
 
 def projected(world: Tiny, q: Sequence[np.ndarray], start: np.ndarray) -> np.ndarray:
     """argmin_λ Σ ω·(−Σ_y q(y)·log p(y|x)) + ½·α‖λ‖² over the sequences that have a q (not all zero)."""
-    has = np.array([float(share.sum() > 0) for share in q])
-    target = world.expected(q)
+    features, first, owner = world.flat
+    weight, target = world.omega * [float(share.sum() > 0) for share in q], world.expected(q)
 
     def objective(lam: np.ndarray) -> tuple[float, np.ndarray]:
-        here = world.at(lam)
-        value = float((here.omega * has) @ here.log_z) - float(lam @ target) + 0.5 * ALPHA * float(lam @ lam)
-        p = [h * share for h, share in zip(has, here.p, strict=True)]
-        return value, here.expected(p) - target + ALPHA * lam
+        score = features @ lam
+        log_z = np.logaddexp.reduceat(score, first)
+        gradient = (weight[owner] * np.exp(score - log_z[owner])) @ features - target + ALPHA * lam
+        return float(weight @ log_z) - float(lam @ target) + 0.5 * ALPHA * float(lam @ lam), gradient
 
-    return minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-9}).x
+    return minimize(objective, start, jac=True, method="BFGS", options={"gtol": 1e-7}).x
 
 
 def estimated(world: Tiny, q: Sequence[np.ndarray], start: np.ndarray) -> np.ndarray:

@@ -12,6 +12,8 @@ from scipy.special import entr
 from tests.oracles.sequences import Row, conjugate, penalty, settled, tilted
 from tests.oracles.tiny import ALPHA, GAMMA, Tiny, logsumexp
 
+from tiltfit.report.constraints import Entry
+
 Objective = Callable[[np.ndarray], float]
 
 
@@ -180,6 +182,45 @@ def check_projection(
     return q, value
 
 
+def check_sampled(
+    world: Tiny, found: Sequence[Row], prices: Sequence[float], allowed: list[np.ndarray], entries: Sequence[Entry]
+) -> tuple[list[np.ndarray], float]:
+    """The same where prices and expectations come from Markov chains: what is told of q is right within five of the
+    standard errors that follow from how many draws it says it is worth, and so is m within ten (chains of the last
+    steps and of the report are not the same)."""
+    q = settled(world, tilted(world, found, prices, allowed))
+    means, errors = [], []
+    for row, price in zip(found, prices, strict=True):
+        m, eta = row.m(world, q), -row.support * price
+        spread = sum(
+            world.weights[s] ** 2 * float(q[s] @ f**2 - (q[s] @ f) ** 2)
+            for s, f in enumerate(row.f)
+            if f is not None and world.undecided(s)
+        )
+        error = float(np.sqrt(spread / entries[0].effective)) / row.support
+        low, high = wanted(row.cost, eta)
+        assert low - 10 * error <= m <= high + 10 * error, f"row {row.key}: {m} is not in [{low}, {high}] ± {error}"
+        means.append(m)
+        errors.append(error)
+    if found:
+        told, error = entries[0].projected, max(errors)
+        assert abs(told - np.mean(means)) <= 5 * error, f"{told} is told, but it is {np.mean(means)} ± {error}"
+    return q, np.nan
+
+
+def wanted(cost: tuple[str, tuple[float, ...]], eta: float) -> tuple[float, float]:
+    """∇U*(η): the m that have this price."""
+    kind, numbers = cost
+    if kind == "l2":
+        return (numbers[0] + numbers[1] * eta,) * 2
+    if kind == "l1":
+        edge = abs(eta) >= (1 - 1e-6) / numbers[1]
+        low, high = numbers[0], numbers[0]
+        return (-np.inf if edge and eta < 0 else low), (np.inf if edge and eta > 0 else high)
+    low, high, slack = numbers
+    return (high + slack * eta,) * 2 if eta > 0 else (low + slack * eta,) * 2 if eta < 0 else (low, high)
+
+
 def danskin(world: Tiny, q: list[np.ndarray]) -> np.ndarray:
     """Σ ω·(E_p[F] − E_q[F]) + α·λ, with the truth for labelled sequences."""
     return world.expected(world.p) - world.expected(q) + ALPHA * world.lam
@@ -217,7 +258,7 @@ def log_prior(world: Tiny, lam: np.ndarray) -> float:
     return ALPHA * float(np.log(theta).sum() + np.log(1 - theta).sum() + prior.sum())
 
 
-def joint(world: Tiny, q: list[np.ndarray], projected: float) -> float:
+def joint(world: Tiny, projected: float) -> float:
     """Σ_labelled −w·log p(x, y) − log prior + γ·[projected − Σ_unlabelled w·log p(x)]."""
     here = labelled(world) - log_prior(world, world.lam) + GAMMA * projected
     return here - sum(world.omega[s] * world.log_z[s] for s in range(world.n))

@@ -23,13 +23,16 @@ from tests.oracles.labelling import (
     top_k_of,
     voted,
 )  # fmt: skip
+from tests.oracles.sequence_primal import primal
+from tests.oracles.sequences import Row
 from tests.oracles.statements import NAME, RELATIONS, SCOPES, Statement, scale_of
 from tests.oracles.tiny import DOCUMENTS, MODELS, Tiny, data, estimator, logsumexp, tiny, weights_of
 
 from tiltfit.errors import TiltfitError
 from tiltfit.methods.catalogue import METHODS
 
-NEAR = 1e-4  # of a gradient, as a share of that at λ = 0; of objectives and weights
+NEAR = 1e-4  # of objectives and weights; ten times that of slopes
+ROUGH = 5e-3  # of weights that are counted where q is sampled
 _WAY_OUT = re.compile(r"\b([Uu]se|[Gg]ive|[Ll]eave|[Ss]tate|[Nn]arrow|[Aa]dd|[Cc]hange|[Ss]often|[Ww]rite|meant for)\b")
 
 
@@ -64,7 +67,7 @@ def fit(cell: Cell, **options: object):
     world = world_of(cell.model)
     if cell.method == "codl":
         options = {"method_options": {"top_k": top_k_of(world), "rounds": 30}, **options}
-    options = {"tol": 1e-6, "max_iter": 5000, "scale": scale_of(cell.relation), **options}
+    options = {"tol": 1e-5, "max_iter": 5000, "scale": scale_of(cell.relation), **options}
     try:
         constraints = [] if cell.scope == "none" else [Statement(world, cell.scope, cell.relation).constraint]
         found = estimator(
@@ -72,6 +75,7 @@ def fit(cell: Cell, **options: object):
         )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*is violated more often than kept by labelled data")
+            warnings.filterwarnings("ignore", message="Most constraints .* are missed")  # soft ones, and it says why
             return found.fit(*data(world))
     except TiltfitError as error:
         message = str(error)
@@ -91,8 +95,33 @@ def agree(cell: Cell, found) -> None:
     rows = [] if statement is None else statement.rows(here)
     allowed = oracle.agreeing(here) if statement is None else statement.allowed(here)
     assert {row.key for row in rows} == set(found._prices), "rows differ"
-    q, value = oracle.check_projection(here, rows, [found._prices[row.key] for row in rows], allowed, NEAR)
-    CHECKS[cell.method](Checked(here, statement, rows, allowed, q, value, found))
+    prices = [found._prices[row.key] for row in rows]
+    if cell.inference == "sampled":
+        q, value, near = *oracle.check_sampled(here, rows, prices, allowed, found.constraint_report_.entries), ROUGH
+    else:
+        q, value, near = *oracle.check_projection(here, rows, prices, allowed, NEAR), NEAR
+    CHECKS[cell.method](Checked(here, statement, rows, q, value, found, near))
+
+
+def nearly_least(cell: Cell, found) -> None:
+    """Of solvers that take random steps: Eq. 6 has fallen nearly as far as an exact solver gets."""
+    world, exact = world_of(cell.model), Cell(cell.model, cell.method, cell.scope, cell.relation)
+    best = fit(exact)
+    agree(exact, best)
+    statement = None if cell.scope == "none" else Statement(world, cell.scope, cell.relation)
+
+    def value(lam: np.ndarray) -> float:
+        here = world.at(lam)
+        if statement is None:
+            return oracle.known(world)(lam)
+        least, _ = primal(here, statement.rows(here), statement.allowed(here))
+        return oracle.labelled(here) + oracle.ridge(lam) + oracle.GAMMA * least
+
+    lam = weights_of(found)
+    now, first, last = value(lam), value(np.zeros(len(lam))), value(weights_of(best))
+    assert last == _near(best.objective_)
+    left = 0.3 if cell.solver == "sgd" else 0.05  # its steps of 1/t are those of the paper
+    assert now - last <= left * (first - last), f"{now}, but {last} can be reached from {first}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +130,11 @@ class Checked:
 
     world: Tiny
     statement: Statement | None
-    rows: list
-    allowed: list[np.ndarray]
+    rows: list[Row]
     q: list[np.ndarray]
     value: float
     found: object
+    near: float  # where it depends on q
 
     @property
     def lam(self) -> np.ndarray:
@@ -116,8 +145,26 @@ class Checked:
         assert self.found.objective_ == _near(objective(self.lam))
         flat(oracle.slope(objective, self.lam))
 
-    def same(self, lam: np.ndarray) -> None:
-        np.testing.assert_allclose(self.lam, lam, atol=20 * NEAR, rtol=NEAR)
+    def same(self, lam: np.ndarray, near: float = NEAR) -> None:
+        np.testing.assert_allclose(self.lam, lam, atol=20 * near, rtol=near)
+
+    @property
+    def error(self) -> np.ndarray:
+        """Of Σ ω·E_q[F], by how many draws the report says that the chains are worth (rules say nothing: 100)."""
+        world, told = self.world, [entry.effective for entry in self.found.constraint_report_.entries]
+        spread = sum(
+            world.omega[s] ** 2 * (q @ world.features[s] ** 2 - (q @ world.features[s]) ** 2)
+            for s, q in enumerate(self.q)
+            if world.undecided(s)
+        )
+        return np.sqrt(np.maximum(spread, 0.0) / min(100.0 if n is None else n for n in told))
+
+    def worth(self, value: float) -> None:
+        """The fit's objective is this; it is not known where q is sampled."""
+        if self.near == NEAR:
+            assert self.found.objective_ == _near(value)
+        else:
+            assert np.isnan(self.found.objective_)
 
 
 def _near(value: float):
@@ -126,23 +173,22 @@ def _near(value: float):
     return pytest.approx(value, rel=NEAR, abs=NEAR)
 
 
-def flat(gradient: np.ndarray) -> None:
-    most = float(np.abs(gradient).max())
-    assert most <= 10 * NEAR, f"a slope of {most}"
+def flat(gradient: np.ndarray, error: np.ndarray | float = 0.0) -> None:
+    """No slope, but for five standard ``error``s of it."""
+    beyond = np.abs(gradient) - 5 * error
+    assert np.all(beyond <= 10 * NEAR), f"a slope of {gradient} ± {error}"
 
 
 def _alternating_projections(c: Checked) -> None:
     if c.world.is_generative:
         return _posterior_regularization(c)
-    assert c.found.objective_ == _near(oracle.labelled(c.world) + oracle.ridge(c.lam) + oracle.GAMMA * c.value)
-    return flat(oracle.danskin(c.world, c.q))
+    c.worth(oracle.labelled(c.world) + oracle.ridge(c.lam) + oracle.GAMMA * c.value)
+    return flat(oracle.danskin(c.world, c.q), 0.0 if c.near == NEAR else c.error)
 
 
 def _posterior_regularization(c: Checked) -> None:
-    now = oracle.joint(c.world, c.q, c.value)
-    assert c.found.objective_ == _near(now)
-    after = oracle.counted(c.world, c.world.expected(c.q))
-    c.same(after)
+    c.worth(oracle.joint(c.world, c.value))
+    c.same(oracle.counted(c.world, c.world.expected(c.q)), c.near)
 
 
 def _supervised(c: Checked) -> None:
@@ -245,3 +291,65 @@ def cells() -> list[Cell]:
             found.append(Cell(model, method))
             found += [Cell(model, method, scope, relation) for scope in SCOPES for relation in RELATIONS]
     return found
+
+
+BLIND = ("supervised", "entropy", "self_training", "label_regularization")  # to constraints, but for their report
+
+_RELATIONS = {
+    "`about`": "about",
+    '`about`, `penalty="l1"`': "about-l1",
+    "`at_least`": "at_least",
+    "`at_most`": "at_most",
+    "`between`, `exactly`": "between",
+    "`at_least` with `slack=`": "at_least-slack",
+    "`at_most` with `slack=`": "at_most-slack",
+    "hard 0 or 1 (`at_most(0)`)": "never",
+    "hard 0 or 1 (`at_least(1)`)": "always",
+    "`distributed_as`": "distributed_as",
+}
+_SCOPES = {
+    "no condition (a proportion)": "share",
+    '`per="instance"`': "instance",
+    "`per=column(...)`": "column",
+    '`on="all"`': "all",
+    "transitions (`stay`, `change`)": "stay",
+    "`start`, `end`": "start",
+    "`of=` another event": "of",
+    "`segments`": "segments",
+    "whole sequences (`repeats`)": "repeats",
+}
+
+
+def works(cell: Cell) -> bool:
+    try:
+        fit(cell)
+    except Refused:
+        return False
+    return True
+
+
+def table() -> str:
+    """Which models each method trains, and what it does with constraints, in Markdown."""
+    lines = [f"| method | {' | '.join(f'`{model}`' for model in MODELS)} |", "|---" * (1 + len(MODELS)) + "|"]
+    trains = {
+        (method, model): works(Cell(model, method)) or works(Cell(model, method, "given", "about"))
+        for method in METHODS
+        for model in MODELS
+    }
+    for method in METHODS:
+        lines.append(f"| `{method}` | {' | '.join('✓' if trains[method, model] else '–' for model in MODELS)} |")
+    lines += ["", f"| constraint | {' | '.join(f'`{method}`' for method in METHODS)} |"]
+    lines.append("|---" * (1 + len(METHODS)) + "|")
+    asked = {name: ("given", relation) for name, relation in _RELATIONS.items()}
+    asked |= {name: (scope, "about") for name, scope in _SCOPES.items()}
+    for name, (scope, relation) in asked.items():
+        marks = []
+        for method in METHODS:
+            taken = works(Cell("crf" if trains[method, "crf"] else "hmm", method, scope, relation))
+            marks.append("–" if not taken else "·" if method in BLIND else "✓")
+        lines.append(f"| {name} | {' | '.join(marks)} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

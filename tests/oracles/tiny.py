@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from tests.oracles.sequences import World
@@ -36,8 +36,8 @@ _ROWS = (
     ((1, 0, 1, 1), {"a", "c"}, 1.0),
 )
 _TOKENS = (
-    (("x", "y", "z"), ("a", "b", "b"), 0, 1.0),
-    (("y", "x", "x", "z"), ("b", "a", "a", "a"), 1, 1.0),
+    (("x", "y", "z"), ("a", "b", "b"), 0, 1.3),
+    (("y", "x", "x", "z"), ("b", "a", "a", "a"), 1, 0.8),
     (("x", "z", "y", "x"), None, 0, 1.0),
     (("z", "x"), None, 1, 2.0),
     (("y", "z", "x", "y"), (None, "b", None, None), 0, 1.0),
@@ -61,7 +61,9 @@ class Tiny(World):
 
     def at(self, lam: np.ndarray) -> Tiny:
         """The same with other weights."""
-        return replace(self, lam=np.asarray(lam, dtype=float))
+        here = replace(self, lam=np.asarray(lam, dtype=float))
+        here.__dict__.update(flat=self.flat, omega=self.omega, weights=self.weights, _agreeing=self._agreeing)
+        return here
 
     @property
     def is_generative(self) -> bool:
@@ -72,17 +74,32 @@ class Tiny(World):
         return self.features[0].shape[1]
 
     @cached_property
+    def flat(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """F of all labellings of all sequences, where each sequence begins, and the sequence of each labelling."""
+        sizes = [len(f) for f in self.features]
+        return np.concatenate(self.features), np.cumsum([0, *sizes[:-1]]), np.repeat(np.arange(self.n), sizes)
+
+    @cached_property
+    def flat_scores(self) -> np.ndarray:
+        return self.flat[0] @ self.lam
+
+    @cached_property
     def scores(self) -> list[np.ndarray]:
         """λ·F of every labelling; of a generative model log p(x, y)."""
-        return [f @ self.lam for f in self.features]
+        return self.split(self.flat_scores)
 
     @cached_property
     def log_z(self) -> np.ndarray:
-        return np.array([logsumexp(score) for score in self.scores])
+        return np.logaddexp.reduceat(self.flat_scores, self.flat[1])
 
     @cached_property
     def log_p(self) -> list[np.ndarray]:
-        return [score - z for score, z in zip(self.scores, self.log_z, strict=True)]
+        return self.split(self.flat_scores - self.log_z[self.flat[2]])
+
+    def split(self, values: np.ndarray) -> list[np.ndarray]:
+        """One array a sequence."""
+        ends = [*self.flat[1], len(values)]
+        return [values[a:b] for a, b in itertools.pairwise(ends)]
 
     @cached_property
     def omega(self) -> np.ndarray:
@@ -109,7 +126,7 @@ class Tiny(World):
 
     def expected(self, q: Sequence[np.ndarray]) -> np.ndarray:
         """Σ ω·E_q[F]."""
-        return sum(w * (share @ f) for w, share, f in zip(self.omega, q, self.features, strict=True))
+        return (self.omega[self.flat[2]] * np.concatenate(q)) @ self.flat[0]
 
 
 def tiny(model: str) -> Tiny:
@@ -173,6 +190,7 @@ def estimator(world: Tiny, constraints: Sequence[object], **options: object) -> 
     return TiltTagger(list(constraints), features=TOKEN_ALONE, transitions=PLAIN_EDGES, boundaries=True, **common)
 
 
+@cache
 def data(world: Tiny) -> tuple[object, list[object], list[float]]:
     """X, y and weights as users give them."""
     if world.model in DOCUMENTS:
