@@ -21,7 +21,7 @@ from tiltfit.methods.catalogue import METHODS
 FEW = ("none", "about", "at_least", "never", "distributed_as")
 
 
-def is_slow(cell: Cell) -> bool:
+def hardly_differs(cell: Cell) -> bool:
     """Cells that hardly differ from others, and of which there are many."""
     if cell.inference != "auto":
         return (cell.model, cell.method, cell.scope, cell.relation) != ("crf", "ap", "repeats", "at_most")
@@ -33,7 +33,10 @@ def is_slow(cell: Cell) -> bool:
 
 
 def listed(found: list[Cell]):
-    return [pytest.param(cell, id=str(cell), marks=[pytest.mark.slow] if is_slow(cell) else []) for cell in found]
+    return [
+        pytest.param(cell, id=str(cell), marks=[pytest.mark.exhaustive] if hardly_differs(cell) else [])
+        for cell in found
+    ]
 
 
 def check(cell: Cell, **options: object) -> None:
@@ -92,6 +95,6 @@ def test_so_it_does_with_every_solver(cell: Cell):
     nearly_least(cell, found)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_table_of_the_documentation_is_true():
     assert table() in (Path(__file__).parents[1] / "docs" / "rivals.md").read_text(encoding="utf-8")

@@ -221,6 +221,15 @@ def tally(statement: Statement) -> tuple[float, float, float]:
     return all_ - bad, bad, min(target if usual(relation) else 1 - target, 0.99)
 
 
+def averaged(world: Tiny, tau: float, first: np.ndarray, q: Sequence[np.ndarray], lam: np.ndarray) -> np.ndarray:
+    """τ·λ₀ + (1 − τ)·λ; of a generative model the same of counts, labelled ones as if they weighed what others do."""
+    if not world.is_generative:
+        return tau * first + (1 - tau) * estimated(world, q, lam)
+    size = [sum(world.omega[s] for s in range(world.n) if world.undecided(s) == free) for free in (True, False)]
+    counts = tau * world.expected(truths(world)) * size[0] / size[1] + (1 - tau) * world.expected(q)
+    return counted(world, counts)
+
+
 def constraint_driven(statement: Statement, top_k: int, tau: float = 0.3, rounds: int = 30) -> tuple[np.ndarray, float]:
     """λ and the penalised −log-likelihood of the last labellings."""
     world = statement.world
@@ -246,7 +255,7 @@ def constraint_driven(statement: Statement, top_k: int, tau: float = 0.3, rounds
         if before is not None and all(map(np.array_equal, q, before)):
             break
         before = q
-        lam = tau * first + (1 - tau) * estimated(world, q, lam)
+        lam = averaged(world, tau, first, q, lam)
     here = world.at(lam)
     if world.is_generative:
         return lam, -float(lam @ world.expected(before)) - log_prior(world, lam)
