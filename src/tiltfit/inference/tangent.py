@@ -77,7 +77,7 @@ class IndependentTangent:
 
 
 class ChainTangent:
-    """Forward–backward that keeps its recursions: 4·N·L numbers."""
+    """Forward–backward that keeps its recursions: 3·N·L numbers."""
 
     def __init__(self, chains: Chains, potentials: Potentials, workers: Workers, weight: FloatArray) -> None:
         from tiltfit.inference.kernels.chain import aligned, edge_tables
@@ -89,8 +89,8 @@ class ChainTangent:
         self._weight = np.ascontiguousarray(weight, dtype=np.float64)
         self._cuts = cuts = chains.cuts(tables.factor[0].size if chains.n_kinds else 1)
         n_labels, width = node.shape[1], tables.factor.shape[2]
-        step, ahead, back, behind = (_aligned(workers, len(node), width) for _ in range(4))
-        self._store = store = Store(step, ahead, back, behind, np.zeros(len(chains), dtype=np.bool_))
+        step, ahead, behind = (_aligned(workers, len(node), width) for _ in range(3))
+        self._store = store = Store(step, ahead, behind, np.zeros(len(chains), dtype=np.bool_))
         self._log_z = log_z = np.empty(len(chains))
         outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
 

@@ -33,12 +33,11 @@ IndexArray = npt.NDArray[Any]
 
 
 class Store(NamedTuple):
-    """What forward–backward found, for all N positions, labels padded, zero where a is: node marginals are a∘b.
+    """What forward–backward found, for all N positions, labels padded: node marginals are a∘b, and V = S∘b.
     ``scaled``: by sequence, whether all of it is here; else a is its marginals, and b one."""
 
     step: FloatArray  # [N, P]: S
     ahead: FloatArray  # [N, P]: a
-    back: FloatArray  # [N, P]: V
     behind: FloatArray  # [N, P]: b
     scaled: npt.NDArray[np.bool_]
 
@@ -64,12 +63,12 @@ def infer_and_store(
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
     scale, least, nothing = np.zeros(longest), np.zeros(LANES), np.zeros((1, tables.factor.shape[2]))
-    rescued = np.zeros((longest, n_labels))
+    rescued, room = np.zeros((longest, n_labels)), np.zeros((longest, tables.factor.shape[2]))
     for c in range(first, last):
         for s in range(cuts[c], cuts[c + 1]):
             start, stop = offsets[s], offsets[s + 1]
             n = stop - start
-            step, ahead, back = store.step[start:stop], store.ahead[start:stop], store.back[start:stop]
+            step, ahead, back = store.step[start:stop], store.ahead[start:stop], room[:n]
             scratch = Scratch(step, ahead, back, scale, least)
             tops, node_spread = load(node, start, stop, step)
             log_sum_, edge_spread, fine = -np.inf, 0.0, True
@@ -161,6 +160,7 @@ class Dots(NamedTuple):
     ahead: FloatArray  # ȧ
     back: FloatArray  # W
     raw: FloatArray  # ḃ
+    known: FloatArray  # V
     mean: FloatArray  # [n]: E[g_t]
 
 
@@ -187,7 +187,8 @@ def differentiate(
     longest, n_labels, width = 0, out.shape[1], store.ahead.shape[1]
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    dots = Dots(np.zeros((longest, width)), np.zeros((longest, width)), np.zeros((longest, width)), np.zeros(longest))
+    shape = (longest, width)
+    dots = Dots(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(longest))
     extra = np.zeros((longest if direction.has_edges else 1, width))
     for c in range(first, last):
         for s in range(cuts[c], cuts[c + 1]):
@@ -198,14 +199,13 @@ def differentiate(
                 _by_logarithms(potentials, direction, kind, start, stop, tables, weight[s], direct[c], out)
             else:
                 begin, end = _moving(direction, start, stop)
+                _recall(store, start, stop, dots.known)
                 if direction.has_edges:
                     _products(store.ahead, 1, direction.dotted, kind, start, stop, n_labels, extra)
                 _ahead(store, direction, kind, start, stop, begin, tables, extra, dots)
                 if direction.has_edges:
-                    _products(store.back, 0, direction.dotted_t, kind, start, stop, n_labels, extra)
-                _add_edges(
-                    dots.ahead, store.back[start:stop], kind, order, start, stop, begin + 1, stop, weight[s], outer[c]
-                )
+                    _products(dots.known, start, direction.dotted_t, kind, start, stop, n_labels, extra)
+                _add_edges(dots.ahead, dots.known, kind, order, start, stop, begin + 1, stop, weight[s], outer[c])
                 _back(store, direction, kind, start, stop, end, tables, extra, dots)
                 _add_edges(
                     store.ahead[start:stop], dots.back, kind, order, start, stop, start, end, weight[s], outer[c]
@@ -326,7 +326,7 @@ def _back(
         place = direction.place[t]
         if place >= 0:
             for y in range(n_labels):
-                dots.back[i, y] += store.back[t, y] * (direction.node[place, y] - dots.mean[i])
+                dots.back[i, y] += dots.known[i, y] * (direction.node[place, y] - dots.mean[i])
         while t > start and column < width:
             count = min(WIDEST, (width - column) // LANES)
             step_tile(
@@ -334,6 +334,16 @@ def _back(
                 dots.back, column,
             )  # fmt: skip
             column += LANES * count
+
+
+@kernel
+def _recall(store: Store, start: int, stop: int, known: FloatArray) -> None:
+    """V_t = S_t∘b_t: made again rather than kept, since memory is slower. O(n·L)."""
+    size = (stop - start) * known.shape[1]
+    step, behind = store.step[start:stop].reshape(size), store.behind[start:stop].reshape(size)
+    out = known[: stop - start].reshape(size)
+    for m in range(size):
+        out[m] = step[m] * behind[m]
 
 
 @kernel
