@@ -1,0 +1,166 @@
+"""The cells of the comparison of methods: one fit, judged by macro-F1 and accuracy. Which cells there are is in
+``rivals_plan``."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from benchmarks.labelled_words import load_task
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.metrics import accuracy_score, f1_score
+
+from experiments.development import Features, Split, development_split, features
+from experiments.oracle_words import LabelledWord, oracle_words
+from tiltfit import Constraint, TiltClassifier
+from tiltfit.features.text import fit_bag_of_words
+from tiltfit.language.texts import Word
+
+N_WORDS = 200
+TEN, OVERALL, NO_STOP_WORDS = "ten a label", "overall", "overall, no stop words"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """MALLET's set-up on counts: which words, what is said of them (``kl``, ``l2``, ``either``; nothing: all labels),
+    by which method and how softly."""
+
+    words: str
+    form: str
+    method: str
+    beta: float = 0.05
+    tol: float = 1e-3
+    alpha: float = 1.0
+    scale: str = "unit"
+
+    @property
+    def key(self) -> str:
+        said = f"{self.words}, {self.form}" if self.form else "all labels"
+        return f"{self.method}, {said}, {self.scale} β={self.beta:g}, α={self.alpha:g}, tol={self.tol:g}"
+
+    def measure(self, split: Split) -> dict[str, Any]:
+        found = _counts(split)
+        constraints = self.constraints(split, found)
+        classifier = TiltClassifier(
+            constraints,
+            classes=split.classes,
+            feature_names=found.words,
+            method=self.method,
+            alpha=self.alpha,
+            beta=self.beta,
+            scale=self.scale,
+            tol=self.tol,
+            n_jobs=1,
+        )
+        return judge(classifier, found.train, None if self.form else split.labels, split, found.judged)
+
+    def constraints(self, split: Split, found: Features) -> list[Constraint]:
+        if not self.form:
+            return []
+        return [c for word in _words(split, self.words) for c in getattr(word, self.form)(split.classes)]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """A method with its defaults. ``labels``: "none", "all", or how many of each class; ``says``: whether it is given
+    the constraints; ``base``: whether the model sees the words of the constraints alone."""
+
+    name: str
+    labels: str = "none"
+    method: str = "ap"
+    model: str = "maxent"
+    says: bool = True
+    base: bool = False
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}, {self.labels} labelled"
+
+    def measure(self, split: Split, seed: int) -> dict[str, Any]:
+        y = some_labels(split.labels, self.labels, seed)
+        options: dict[str, Any] = {"classes": split.classes, "method": self.method, "model": self.model, "n_jobs": 1}
+        if not self.base:
+            classifier = TiltClassifier(split.constraints if self.says else (), **options)
+            return judge(classifier, list(split.texts), y, split, list(split.judged_texts))
+        found = _tfidf(split)
+        constraints = found.constraints(split)
+        kept = sorted(found.words.index(c.given.name) for c in constraints)  # type: ignore[union-attr]
+        names = [found.words[j] for j in kept]
+        classifier = TiltClassifier(constraints, feature_names=names, **options)
+        return judge(classifier, found.train[:, kept], y, split, found.judged[:, kept])
+
+
+def some_labels(labels: npt.NDArray[np.str_], which: str, seed: int) -> npt.NDArray[Any] | None:
+    """All labels, none, or so many of each class, drawn at random; the rest is None."""
+    if which in ("all", "none"):
+        return labels if which == "all" else None
+    rng, y = np.random.default_rng(seed), np.full(len(labels), None, dtype=object)
+    for label in np.unique(labels):
+        rows = rng.permutation(np.flatnonzero(labels == label))[: int(which)]
+        y[rows] = labels[rows]
+    return y
+
+
+def judge(classifier: TiltClassifier, X: Any, y: Any, split: Split, judged: Any) -> dict[str, Any]:
+    """Fit, and score on the judged side. ``seconds``: processor time of ``fit``."""
+    started = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # constraints not met, rounds used up: part of what is measured
+        classifier.fit(X, y)
+    seconds = time.process_time() - started
+    predicted = classifier.predict(judged)
+    return {
+        "macro_f1": float(f1_score(split.judged_labels, predicted, average="macro")),
+        "accuracy": float(accuracy_score(split.judged_labels, predicted)),
+        "seconds": seconds,
+        "rounds": classifier.n_iter_,
+        "converged": bool(classifier.converged_),
+        "constraints": len(classifier.constraint_report_),
+    }
+
+
+@lru_cache(maxsize=1)
+def split_of(name: str, seed: int, *, development: bool = False) -> Split:
+    """The benchmark's training and test part, or (``development``) a split of the training part."""
+    if development:
+        return development_split(name, seed)
+    task = load_task(name, seed=seed)
+    classes = tuple(np.unique(task.train_labels).tolist())
+    texts = tuple(task.train), task.train_labels, tuple(task.test), task.test_labels
+    return Split(name, classes, *texts, tuple(task.constraints))
+
+
+@lru_cache(maxsize=1)
+def _counts(split: Split) -> Features:
+    return features(split, "counts", None)
+
+
+@lru_cache(maxsize=1)
+def _tfidf(split: Split) -> Features:
+    bag, train = fit_bag_of_words(split.texts, "tfidf")
+    return Features(bag.words, train, bag.transform(split.judged_texts))
+
+
+@lru_cache(maxsize=3)
+def _words(split: Split, which: str) -> list[LabelledWord]:
+    """``ten a label``: those of the benchmarks, each with its one majority label. ``overall``: see ``oracle_words``."""
+    if which == TEN:
+        return [_labelled(constraint) for constraint in split.constraints]
+    found = _counts(split)
+    codes = np.searchsorted(np.array(split.classes), split.labels)
+    kept: Sequence[int] = range(len(found.words))
+    if which == NO_STOP_WORDS:
+        kept = [j for j, word in enumerate(found.words) if word not in ENGLISH_STOP_WORDS]
+    words = [found.words[j] for j in kept]
+    return oracle_words(found.train[:, kept], codes, split.classes, words, N_WORDS)
+
+
+def _labelled(constraint: Constraint) -> LabelledWord:
+    assert isinstance(constraint.given, Word)
+    return LabelledWord(constraint.given.text, tuple(map(str, constraint.event.names)))
