@@ -69,7 +69,8 @@ class Setup:
 @dataclass(frozen=True)
 class Rival:
     """A method with its defaults. ``labels``: "none", "all", or how many of each class; ``says``: whether it is given
-    the constraints; ``base``: whether the model sees the words of the constraints alone."""
+    the constraints; ``base``: whether the model sees the words of the constraints alone; ``even``: whether unlabelled
+    texts count no more than labelled ones, all together (γ), and not each as much."""
 
     name: str
     labels: str = "none"
@@ -77,6 +78,8 @@ class Rival:
     model: str = "maxent"
     says: bool = True
     base: bool = False
+    even: bool = False
+    scale: str = "unit"
 
     @property
     def key(self) -> str:
@@ -85,6 +88,10 @@ class Rival:
     def measure(self, split: Split, seed: int) -> dict[str, Any]:
         y = some_labels(split.labels, self.labels, seed)
         options: dict[str, Any] = {"classes": split.classes, "method": self.method, "model": self.model, "n_jobs": 1}
+        options["scale"] = self.scale
+        if self.even and y is not None:
+            known = sum(label is not None for label in y)
+            options["gamma"] = known / (len(y) - known)
         if not self.base:
             classifier = TiltClassifier(split.constraints if self.says else (), **options)
             return judge(classifier, list(split.texts), y, split, list(split.judged_texts))

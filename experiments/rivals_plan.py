@@ -15,6 +15,7 @@ from experiments.rivals_cells import NO_STOP_WORDS, OVERALL, TEN, Rival, Setup, 
 LABELLED = "2"
 """So many of each class, in the part with labels."""
 
+AP_SOFTNESS = ((0.05, 1e-3), (0.01, 1e-3), (0.01, 1e-4), (0.003, 1e-4), (0.001, 1e-4))
 SUPERVISED = Setup("", "", "supervised")
 TRIED = (
     SUPERVISED,
@@ -22,16 +23,13 @@ TRIED = (
     Setup(TEN, "kl", "ge", tol=1e-4),
     *(Setup(TEN, "l2", "ge", beta=0.5, tol=tol) for tol in (1e-3, 1e-4)),
     Setup(TEN, "l2", "ge", tol=1e-4),
-    Setup(TEN, "either", "ge", beta=0.5, tol=1e-4),
-    *(Setup(TEN, "kl", "ap", beta=beta) for beta in (1, 0.05)),
-    *(Setup(TEN, "l2", "ap", beta=beta) for beta in (0.5, 0.05)),
-    Setup(TEN, "either", "ap"),
+    *(Setup(TEN, "either", "ge", beta=beta, tol=1e-4) for beta in (0.5, 0.05)),
+    *(Setup(TEN, "either", "ap", beta=beta, tol=tol) for beta, tol in AP_SOFTNESS),
     Setup(OVERALL, "kl", "ge", beta=1, tol=1e-4),
-    Setup(OVERALL, "l2", "ge", beta=0.5, tol=1e-4),
-    Setup(NO_STOP_WORDS, "kl", "ge", beta=1, tol=1e-4),
-    Setup(NO_STOP_WORDS, "l2", "ge", beta=0.5, tol=1e-4),
-    Setup(NO_STOP_WORDS, "kl", "ap"),
-    Setup(NO_STOP_WORDS, "l2", "ap"),
+    *(Setup(NO_STOP_WORDS, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
+    Setup(NO_STOP_WORDS, "l2", "ge", tol=1e-4),
+    Setup(NO_STOP_WORDS, "either", "ge", tol=1e-4),
+    Setup(NO_STOP_WORDS, "either", "ap"),
 )
 """On the development part, MALLET's set-up."""
 
@@ -40,6 +38,7 @@ UNLABELLED = (
     Rival("ge", method="ge"),
     Rival("ge, words of the constraints alone (base)", method="ge", base=True),
     Rival("ap, naive Bayes", model="naive_bayes"),
+    Rival("ap, naive Bayes, scale=support", model="naive_bayes", scale="support"),
     Rival("vote", method="vote"),
     Rival("label model", method="label_model"),
     Rival("supervised", "all", "supervised", says=False),
@@ -49,10 +48,13 @@ FEW_LABELS = (
     Rival("ge", LABELLED, "ge"),
     Rival("codl", LABELLED, "codl"),
     Rival("entropy", LABELLED, "entropy", says=False),
+    Rival("entropy, even γ", LABELLED, "entropy", says=False, even=True),
     Rival("self-training", LABELLED, "self_training", says=False),
     Rival("label regularisation", LABELLED, "label_regularization", says=False),
     Rival("supervised", LABELLED, "supervised", says=False),
+    Rival("supervised, naive Bayes", LABELLED, "supervised", "naive_bayes", says=False),
     Rival("em, naive Bayes", LABELLED, "em", "naive_bayes", says=False),
+    Rival("em, naive Bayes, even γ", LABELLED, "em", "naive_bayes", says=False, even=True),
 )
 
 
@@ -126,8 +128,14 @@ class Store:
 
 CHOSEN = (
     SUPERVISED,
-    Setup(TEN, "kl", "ge", beta=1, tol=1e-4),
-    Setup(TEN, "l2", "ge", beta=0.5, tol=1e-4),
+    *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
+    *(Setup(TEN, "l2", "ge", beta=beta, tol=1e-4) for beta in (0.5, 0.05)),
+    Setup(TEN, "either", "ge", tol=1e-4),
+    Setup(TEN, "either", "ap"),
+    *(Setup(NO_STOP_WORDS, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
+    Setup(NO_STOP_WORDS, "l2", "ge", tol=1e-4),
 )
+"""On the test part: MALLET's own weights (β = 1 and 0.5), and what was best on the development part."""
+
 FULL = Plan("20newsgroups", TRIED, CHOSEN, {"movie": 3, "webkb": 3, "sector": 3, "20newsgroups": 1}, ("webkb", "movie"))
 QUICK = Plan("youtube", (SUPERVISED, TRIED[2]), (SUPERVISED, TRIED[2]), {"youtube": 1}, ("youtube",))
