@@ -69,5 +69,5 @@ def oracle_words(
     for j, row in zip(best, totals, strict=True):
         labels = np.flatnonzero(row > NEAR * row.max()) if len(classes) > 2 else row.argmax(keepdims=True)
         if len(labels) <= len(classes) // 2:
-            found.append(LabelledWord(words[int(j)], tuple(classes[k] for k in labels)))
+            found.append(LabelledWord(words[int(j)], tuple(classes[int(k)] for k in labels)))
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -29,7 +28,7 @@ TEN, OVERALL, NO_STOP_WORDS = "ten a label", "overall", "overall, no stop words"
 @dataclass(frozen=True)
 class Setup:
     """MALLET's set-up on counts: which words, what is said of them (``kl``, ``l2``, ``either``; nothing: all labels),
-    by which method and how softly."""
+    by which method and how softly. ``stopped``: whether the model's features have no stop words, either."""
 
     words: str
     form: str
@@ -38,15 +37,17 @@ class Setup:
     tol: float = 1e-3
     alpha: float = 1.0
     scale: str = "unit"
+    stopped: bool = False
 
     @property
     def key(self) -> str:
         said = f"{self.words}, {self.form}" if self.form else "all labels"
-        return f"{self.method}, {said}, {self.scale} β={self.beta:g}, α={self.alpha:g}, tol={self.tol:g}"
+        text = f"{self.method}, {said}, {self.scale} β={self.beta:g}, α={self.alpha:g}, tol={self.tol:g}"
+        return text + (", stop words removed" if self.stopped else "")
 
     def measure(self, split: Split) -> dict[str, Any]:
-        found = _counts(split)
-        constraints = self.constraints(split, found)
+        found = _stopped(split) if self.stopped else _counts(split)
+        constraints = self.constraints(split)
         classifier = TiltClassifier(
             constraints,
             classes=split.classes,
@@ -60,7 +61,7 @@ class Setup:
         )
         return judge(classifier, found.train, None if self.form else split.labels, split, found.judged)
 
-    def constraints(self, split: Split, found: Features) -> list[Constraint]:
+    def constraints(self, split: Split) -> list[Constraint]:
         if not self.form:
             return []
         return [c for word in _words(split, self.words) for c in getattr(word, self.form)(split.classes)]
@@ -149,6 +150,13 @@ def _counts(split: Split) -> Features:
 
 
 @lru_cache(maxsize=1)
+def _stopped(split: Split) -> Features:
+    found = _counts(split)
+    kept = [j for j, word in enumerate(found.words) if word not in ENGLISH_STOP_WORDS]
+    return Features(tuple(found.words[j] for j in kept), found.train[:, kept], found.judged[:, kept])
+
+
+@lru_cache(maxsize=1)
 def _tfidf(split: Split) -> Features:
     bag, train = fit_bag_of_words(split.texts, "tfidf")
     return Features(bag.words, train, bag.transform(split.judged_texts))
@@ -159,13 +167,9 @@ def _words(split: Split, which: str) -> list[LabelledWord]:
     """``ten a label``: those of the benchmarks, each with its one majority label. ``overall``: see ``oracle_words``."""
     if which == TEN:
         return [_labelled(constraint) for constraint in split.constraints]
-    found = _counts(split)
+    found = _stopped(split) if which == NO_STOP_WORDS else _counts(split)
     codes = np.searchsorted(np.array(split.classes), split.labels)
-    kept: Sequence[int] = range(len(found.words))
-    if which == NO_STOP_WORDS:
-        kept = [j for j, word in enumerate(found.words) if word not in ENGLISH_STOP_WORDS]
-    words = [found.words[j] for j in kept]
-    return oracle_words(found.train[:, kept], codes, split.classes, words, N_WORDS)
+    return oracle_words(found.train, codes, split.classes, found.words, N_WORDS)
 
 
 def _labelled(constraint: Constraint) -> LabelledWord:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,22 @@ from experiments.rivals_cells import NO_STOP_WORDS, OVERALL, TEN, Rival, Setup, 
 LABELLED = "2"
 """So many of each class, in the part with labels."""
 
-AP_SOFTNESS = ((0.05, 1e-3), (0.01, 1e-3), (0.01, 1e-4), (0.003, 1e-4), (0.001, 1e-4))
+AP_SOFTNESS = ((0.05, 1e-3), (0.05, 1e-4), (0.01, 1e-3), (0.01, 1e-4), (0.01, 1e-5), (0.003, 1e-4))
 SUPERVISED = Setup("", "", "supervised")
+STOPPED = (
+    replace(SUPERVISED, stopped=True),
+    replace(SUPERVISED, stopped=True, tol=1e-4),
+    *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4, stopped=True) for beta in (1, 0.05)),
+    *(Setup(TEN, "l2", "ge", beta=beta, tol=1e-4, stopped=True) for beta in (0.5, 0.05)),
+    Setup(TEN, "either", "ge", tol=1e-4, stopped=True),
+    Setup(TEN, "either", "ap", beta=0.01, tol=1e-4, stopped=True),
+    Setup(NO_STOP_WORDS, "kl", "ge", tol=1e-4, stopped=True),
+)
+"""The model's features without stop words."""
+
 TRIED = (
     SUPERVISED,
+    replace(SUPERVISED, tol=1e-4),
     *(Setup(TEN, "kl", "ge", beta=1, tol=tol) for tol in (1e-3, 1e-4, 1e-5)),
     Setup(TEN, "kl", "ge", tol=1e-4),
     *(Setup(TEN, "l2", "ge", beta=0.5, tol=tol) for tol in (1e-3, 1e-4)),
@@ -26,10 +38,10 @@ TRIED = (
     *(Setup(TEN, "either", "ge", beta=beta, tol=1e-4) for beta in (0.5, 0.05)),
     *(Setup(TEN, "either", "ap", beta=beta, tol=tol) for beta, tol in AP_SOFTNESS),
     Setup(OVERALL, "kl", "ge", beta=1, tol=1e-4),
-    *(Setup(NO_STOP_WORDS, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
-    Setup(NO_STOP_WORDS, "l2", "ge", tol=1e-4),
+    Setup(NO_STOP_WORDS, "kl", "ge", beta=1, tol=1e-4),
     Setup(NO_STOP_WORDS, "either", "ge", tol=1e-4),
     Setup(NO_STOP_WORDS, "either", "ap"),
+    *STOPPED,
 )
 """On the development part, MALLET's set-up."""
 
@@ -131,9 +143,8 @@ CHOSEN = (
     *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
     *(Setup(TEN, "l2", "ge", beta=beta, tol=1e-4) for beta in (0.5, 0.05)),
     Setup(TEN, "either", "ge", tol=1e-4),
-    Setup(TEN, "either", "ap"),
-    *(Setup(NO_STOP_WORDS, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
-    Setup(NO_STOP_WORDS, "l2", "ge", tol=1e-4),
+    *(Setup(TEN, "either", "ap", beta=beta, tol=1e-4) for beta in (0.05, 0.01)),
+    *STOPPED,
 )
 """On the test part: MALLET's own weights (β = 1 and 0.5), and what was best on the development part."""
 

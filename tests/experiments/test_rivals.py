@@ -48,6 +48,7 @@ def _forget() -> None:
         development._bag,
         rivals_cells.split_of,
         rivals_cells._counts,
+        rivals_cells._stopped,
         rivals_cells._tfidf,
         rivals_cells._words,
     ):
@@ -97,10 +98,9 @@ def test_the_base_sees_the_words_of_the_constraints_alone(collection: Path, monk
 
 def test_a_set_up_says_the_same_in_three_ways(collection: Path) -> None:
     split = split_of("youtube", 0)
-    found = rivals_cells._counts(split)
-    kl, l2, either = (Setup(TEN, form, "ge").constraints(split, found) for form in ("kl", "l2", "either"))
+    kl, l2, either = (Setup(TEN, form, "ge").constraints(split) for form in ("kl", "l2", "either"))
     assert 3 * len(kl) == len(l2) == 3 * len(either) == 3 * len(split.constraints)
-    assert Setup("", "", "supervised").constraints(split, found) == []
+    assert Setup("", "", "supervised").constraints(split) == []
 
 
 def test_an_unfinished_plan_goes_on(collection: Path, tmp_path: Path) -> None:
