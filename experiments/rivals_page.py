@@ -10,17 +10,29 @@ import numpy as np
 from benchmarks.page import table
 
 from experiments.rivals_cells import Rival, Setup
-from experiments.rivals_plan import FEW_LABELS, LABELLED, UNLABELLED, Cell, Plan, Store
+from experiments.rivals_plan import FEW_LABELS, GOALS, LABELLED, UNLABELLED, Cell, Plan, Store
 
 COMMAND = "python -m experiments.rivals --page"
-MALLET = {("ge", "kl"): 0.609, ("ge", "l2"): 0.629, ("supervised", ""): 0.778}
-"""Macro-F1 of MALLET 2.1.1 as the issue gives it."""
-
 PAPER = {"20newsgroups": (0.704, 0.680), "movie": (0.797, 0.800), "sector": (0.730, 0.726), "webkb": (0.774, 0.772)}
 """Table 1, information gain: GE and AP (sector: top-level classes; other words, splits and weighting than here)."""
 
 WITHIN = 0.03
 FORMS = {"kl": "KL", "l2": "L2", "either": "L2, set of labels", "": ""}
+
+_LESSONS = """\
+- **Stop words** among the model's features cost 2 to 5 points, whatever the method: with counts they are the largest
+  numbers of a document.
+- **The ridge** of the supervised model: α = 10 is best here. It is a prior of variance 0.1, the default for maximum
+  entropy in a version of MALLET's source; its default for GE is 1, and α = 1 is kept here.
+- **Convergence**: `tol=1e-3`, the default, was chosen for tf-idf documents of length ten. On counts, where long
+  documents make the first gradient huge, it stops GE (KL: 0.587, then 0.658) and AP (0.611, then 0.663) too early;
+  `tol=1e-4` is enough.
+- **GE and AP** on the same statements differ by 0.01 with stop words and not at all without.
+- **Words**: "overall" has two words for some labels and seventy for others, and half of them have several majority
+  labels; ten a label say more. `about(0.9)` on a set of labels is too little there: it leaves open which of them.
+- **AP with KL** is not here. Its information projection has 200 × 20 prices and took some 400 evaluations on counts;
+  a fit on the development part was given up after five minutes of processor time. AP has the sets of labels.
+"""
 
 
 def figures(plan: Plan, store: Store) -> dict[str, Any]:
@@ -46,28 +58,22 @@ def apart(store: Store, plan: Plan) -> dict[str, float]:
 
 
 def short_of_mallet(store: Store, plan: Plan) -> list[str]:
-    """Set-ups that MALLET has figures of and that do not reach them, all else as chosen."""
-    found = []
-    for (method, form), goal in MALLET.items():
-        scores = [
-            store[Cell(plan.mallet, 0, s)]["macro_f1"] for s in plan.chosen if (s.method, s.form) == (method, form)
-        ]
-        if not scores or max(scores) < goal:
-            found.append(f"{method} {form}".strip())
-    return found
+    """Set-ups that must reach a figure of MALLET's and do not."""
+    return [s.key for s, goal in GOALS.items() if store[Cell(plan.mallet, 0, s)]["macro_f1"] < goal]
 
 
 def setups_table(store: Store, plan: Plan, setups: Sequence[Setup], *, development: bool) -> str:
     """Set-ups on the development or the test part; the latter beside MALLET."""
-    head = ["method", "U", "words", "β", "tol", "constraints", "macro-F1", "accuracy", "rounds", "seconds"]
+    head = ["method", "U", "words", "stop words", "α", "β", "tol", "macro-F1", "accuracy", "rounds", "seconds"]
+    of_mallet = {(s.method, s.form): f"{goal:.3f}" for s, goal in GOALS.items()}
     rows = []
     for s in setups:
         f = store[Cell(plan.mallet, 0, s, development)]
-        of_mallet = MALLET.get((s.method, s.form))
-        said = [FORMS[s.form], s.words or "all labels", f"{s.beta:g}" if s.form else "", f"{s.tol:g}"]
-        numbers = [str(f["constraints"]), f"{f['macro_f1']:.3f}", f"{f['accuracy']:.3f}", str(f["rounds"])]
-        more = [] if development else ["" if of_mallet is None else f"{of_mallet:.3f}"]
-        rows.append([s.method, *said, *numbers, f"{f['seconds']:.0f}", *more])
+        said = [FORMS[s.form], s.words or "all labels", "removed" if s.stopped else "", f"{s.alpha:g}"]
+        numbers = [f"{s.beta:g}" if s.form else "", f"{s.tol:g}", f"{f['macro_f1']:.3f}", f"{f['accuracy']:.3f}"]
+        more = [] if development else [of_mallet.get((s.method, s.form), "")]
+        name = f"**{s.method}**" if s in GOALS and not development else s.method
+        rows.append([name, *said, *numbers, str(f["rounds"]), f"{f['seconds']:.0f}", *more])
     return table(head if development else [*head, "MALLET"], rows)
 
 
@@ -104,9 +110,9 @@ processor time of `fit`, one thread, on a machine that was not idle.
 
 ## MALLET's set-up
 
-20 newsgroups, by date, headers stripped, counts of all words, 200 information-gain words at 0.9, Gaussian prior of
-variance 1 (`alpha=1`), nothing labelled. The figures of MALLET 2.1.1 are those of the issue that asks for this page;
-which 200 words they rest on is not recorded, so that two sets are here (both from the training part):
+20 newsgroups, by date, headers stripped, counts, 200 information-gain words at 0.9, nothing labelled. The figures of
+MALLET 2.1.1 are those of the issue that asks for this page. They come without the list of words, the prior and what was
+done with stop words; two lists are tried here, both from the training part:
 
 - *ten a label*: those of the benchmarks, ten for each label, each with the one label that most documents with it have.
 - *overall*: the 200 of highest information gain whatever their label, as in Druck, Mann & McCallum (2008) and MALLET.
@@ -117,7 +123,8 @@ KL: `distributed_as`, 0.9 for the majority labels together and the rest evenly; 
 `about` its share of the same distribution; β = 0.5 is MALLET's Σ(u − m)². *Set of labels*: one `about(0.9)` on all
 majority labels together.
 
-Test part, with what was chosen on the development part:
+Test part (7,532 documents: the standard error of a macro-F1 is about 0.006). In bold what is held against MALLET: the
+default β, α and the removal of stop words as the development part has them best.
 
 {setups_table(store, plan, plan.chosen, development=False)}
 
@@ -148,9 +155,6 @@ the labels, the others the labels and unlabelled documents; *supervised* the lab
 
 ![Macro-F1 of the methods](figures/rivals.png)
 """
-
-
-_LESSONS = ""
 
 
 def plot(plan: Plan, store: Store, path: Path) -> bool:

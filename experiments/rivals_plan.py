@@ -17,9 +17,11 @@ LABELLED = "2"
 
 AP_SOFTNESS = ((0.05, 1e-3), (0.05, 1e-4), (0.01, 1e-3), (0.01, 1e-4), (0.01, 1e-5), (0.003, 1e-4))
 SUPERVISED = Setup("", "", "supervised")
+WITHOUT = replace(SUPERVISED, stopped=True, tol=1e-4)
 STOPPED = (
     replace(SUPERVISED, stopped=True),
-    replace(SUPERVISED, stopped=True, tol=1e-4),
+    WITHOUT,
+    replace(WITHOUT, alpha=10),
     *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4, stopped=True) for beta in (1, 0.05)),
     *(Setup(TEN, "l2", "ge", beta=beta, tol=1e-4, stopped=True) for beta in (0.5, 0.05)),
     Setup(TEN, "either", "ge", tol=1e-4, stopped=True),
@@ -42,6 +44,7 @@ TRIED = (
     Setup(NO_STOP_WORDS, "either", "ge", tol=1e-4),
     Setup(NO_STOP_WORDS, "either", "ap"),
     *STOPPED,
+    *(replace(WITHOUT, alpha=alpha) for alpha in (3, 30)),
 )
 """On the development part, MALLET's set-up."""
 
@@ -138,15 +141,15 @@ class Store:
             print(f"{number}/{len(missing)} {cell.key}: {told}", file=sys.stderr, flush=True)
 
 
-CHOSEN = (
-    SUPERVISED,
-    *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
-    *(Setup(TEN, "l2", "ge", beta=beta, tol=1e-4) for beta in (0.5, 0.05)),
-    Setup(TEN, "either", "ge", tol=1e-4),
-    *(Setup(TEN, "either", "ap", beta=beta, tol=1e-4) for beta in (0.05, 0.01)),
-    *STOPPED,
-)
-"""On the test part: MALLET's own weights (β = 1 and 0.5), and what was best on the development part."""
+CHOSEN = (SUPERVISED, *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)), *STOPPED)
+"""On the test part: MALLET's own weights (β = 1 and 0.5) beside the default β, and α as the development part has it."""
+
+GOALS = {
+    replace(WITHOUT, alpha=10): 0.778,
+    Setup(TEN, "kl", "ge", tol=1e-4, stopped=True): 0.609,
+    Setup(TEN, "l2", "ge", tol=1e-4, stopped=True): 0.629,
+}
+"""Macro-F1 of MALLET 2.1.1 as the issue gives it, and which set-up must reach it: the default β for GE."""
 
 FULL = Plan("20newsgroups", TRIED, CHOSEN, {"movie": 3, "webkb": 3, "sector": 3, "20newsgroups": 1}, ("webkb", "movie"))
 QUICK = Plan("youtube", (SUPERVISED, TRIED[2]), (SUPERVISED, TRIED[2]), {"youtube": 1}, ("youtube",))
