@@ -10,7 +10,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from experiments.kept import Kept
-from experiments.rivals_cells import NO_STOP_WORDS, OVERALL, TEN, Rival, Setup, split_of
+from experiments.rivals_cells import NO_STOP_WORDS, OVERALL, SCIKIT_LEARN, TEN, Rival, Setup, split_of
 
 LABELLED = "2"
 """So many of each class, in the part with labels."""
@@ -18,6 +18,7 @@ LABELLED = "2"
 AP_SOFTNESS = ((0.05, 1e-3), (0.05, 1e-4), (0.01, 1e-3), (0.01, 1e-4), (0.01, 1e-5), (0.003, 1e-4))
 SUPERVISED = Setup("", "", "supervised")
 WITHOUT = replace(SUPERVISED, stopped=True, tol=1e-4)
+PEER = replace(WITHOUT, alpha=10, method=SCIKIT_LEARN)
 STOPPED = (
     replace(SUPERVISED, stopped=True),
     WITHOUT,
@@ -141,7 +142,7 @@ class Store:
             print(f"{number}/{len(missing)} {cell.key}: {told}", file=sys.stderr, flush=True)
 
 
-CHOSEN = (SUPERVISED, *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)), *STOPPED)
+CHOSEN = (SUPERVISED, *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)), *STOPPED, PEER)
 """On the test part: MALLET's own weights (β = 1 and 0.5) beside the default β, and α as the development part has it."""
 
 GOALS = {
