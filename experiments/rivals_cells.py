@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from benchmarks.labelled_words import load_task
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from scipy import sparse
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 
@@ -24,13 +25,21 @@ from tiltfit.language.texts import Word
 
 N_WORDS = 200
 SCIKIT_LEARN = "scikit-learn"
+WORDS, LETTERS, MALLET_TOKENS = "words", "letters", "MALLET's tokens"
+PATTERNS = {
+    LETTERS: r"[^\W\d_]+",
+    MALLET_TOKENS: r"[^\W\d_](?:[^\W\d_]|[!\"#%&'()*,\-./:;?@\[\\\]_{}])+[^\W\d_]",
+}
+"""MALLET's: three or more letters, or signs between letters, so that addresses are one word."""
+
 TEN, OVERALL, NO_STOP_WORDS = "ten a label", "overall", "overall, no stop words"
 
 
 @dataclass(frozen=True)
 class Setup:
     """MALLET's set-up on counts: which words, what is said of them (``kl``, ``l2``, ``either``; nothing: all labels),
-    by which method and how softly. ``stopped``: whether the model's features have no stop words, either."""
+    by which method and how softly. ``stopped``: whether the model's features have no stop words, either;
+    ``tokens``: what a word is (all labels only)."""
 
     words: str
     form: str
@@ -40,15 +49,18 @@ class Setup:
     alpha: float = 1.0
     scale: str = "unit"
     stopped: bool = False
+    tokens: str = WORDS
 
     @property
     def key(self) -> str:
         said = f"{self.words}, {self.form}" if self.form else "all labels"
         text = f"{self.method}, {said}, {self.scale} β={self.beta:g}, α={self.alpha:g}, tol={self.tol:g}"
-        return text + (", stop words removed" if self.stopped else "")
+        text += ", stop words removed" if self.stopped else ""
+        return text if self.tokens == WORDS else f"{text}, {self.tokens}"
 
     def measure(self, split: Split) -> dict[str, Any]:
-        found = _stopped(split) if self.stopped else _counts(split)
+        found = _counts(split, self.tokens)
+        found = _stopped(found) if self.stopped else found
         if self.method == SCIKIT_LEARN:
             return peer(LogisticRegression(C=1 / self.alpha, tol=self.tol, max_iter=1000), found, split)
         constraints = self.constraints(split)
@@ -162,13 +174,17 @@ def split_of(name: str, seed: int, *, development: bool = False) -> Split:
 
 
 @lru_cache(maxsize=1)
-def _counts(split: Split) -> Features:
-    return features(split, "counts", None)
+def _counts(split: Split, tokens: str = WORDS) -> Features:
+    if tokens == WORDS:
+        return features(split, "counts", None)
+    counter = CountVectorizer(token_pattern=PATTERNS[tokens], dtype=np.float64)
+    train = sparse.csr_array(counter.fit_transform(split.texts))
+    words = tuple(counter.get_feature_names_out().tolist())
+    return Features(words, train, sparse.csr_array(counter.transform(split.judged_texts)))
 
 
 @lru_cache(maxsize=1)
-def _stopped(split: Split) -> Features:
-    found = _counts(split)
+def _stopped(found: Features) -> Features:
     kept = [j for j, word in enumerate(found.words) if word not in ENGLISH_STOP_WORDS]
     return Features(tuple(found.words[j] for j in kept), found.train[:, kept], found.judged[:, kept])
 
@@ -184,7 +200,7 @@ def _words(split: Split, which: str) -> list[LabelledWord]:
     """``ten a label``: those of the benchmarks, each with its one majority label. ``overall``: see ``oracle_words``."""
     if which == TEN:
         return [_labelled(constraint) for constraint in split.constraints]
-    found = _stopped(split) if which == NO_STOP_WORDS else _counts(split)
+    found = _stopped(_counts(split)) if which == NO_STOP_WORDS else _counts(split)
     codes = np.searchsorted(np.array(split.classes), split.labels)
     return oracle_words(found.train, codes, split.classes, found.words, N_WORDS)
 

@@ -10,15 +10,30 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from experiments.kept import Kept
-from experiments.rivals_cells import NO_STOP_WORDS, OVERALL, SCIKIT_LEARN, TEN, Rival, Setup, split_of
+from experiments.rivals_cells import (
+    LETTERS,
+    MALLET_TOKENS,
+    NO_STOP_WORDS,
+    OVERALL,
+    SCIKIT_LEARN,
+    TEN,
+    Rival,
+    Setup,
+    split_of,
+)
 
 LABELLED = "2"
 """So many of each class, in the part with labels."""
 
-AP_SOFTNESS = ((0.05, 1e-3), (0.05, 1e-4), (0.01, 1e-3), (0.01, 1e-4), (0.01, 1e-5), (0.003, 1e-4))
+AP_SOFTNESS = ((0.05, 1e-3), (0.05, 1e-4), (0.01, 1e-3), (0.01, 1e-4), (0.01, 1e-5), (0.003, 1e-4), (0.001, 1e-4))
 SUPERVISED = Setup("", "", "supervised")
 WITHOUT = replace(SUPERVISED, stopped=True, tol=1e-4)
 PEER = replace(WITHOUT, alpha=10, method=SCIKIT_LEARN)
+OTHER_TOKENS = tuple(
+    replace(WITHOUT, alpha=10, stopped=stopped, tokens=tokens)
+    for tokens in (MALLET_TOKENS, LETTERS)
+    for stopped in (False, True)
+)
 STOPPED = (
     replace(SUPERVISED, stopped=True),
     WITHOUT,
@@ -40,12 +55,15 @@ TRIED = (
     Setup(TEN, "l2", "ge", tol=1e-4),
     *(Setup(TEN, "either", "ge", beta=beta, tol=1e-4) for beta in (0.5, 0.05)),
     *(Setup(TEN, "either", "ap", beta=beta, tol=tol) for beta, tol in AP_SOFTNESS),
-    Setup(OVERALL, "kl", "ge", beta=1, tol=1e-4),
+    *(Setup(OVERALL, "kl", "ge", beta=1, tol=tol) for tol in (1e-3, 1e-4)),
+    Setup(OVERALL, "l2", "ge", beta=0.5),
     Setup(NO_STOP_WORDS, "kl", "ge", beta=1, tol=1e-4),
     Setup(NO_STOP_WORDS, "either", "ge", tol=1e-4),
     Setup(NO_STOP_WORDS, "either", "ap"),
     *STOPPED,
     *(replace(WITHOUT, alpha=alpha) for alpha in (3, 30)),
+    replace(SUPERVISED, alpha=10, tol=1e-4),
+    *OTHER_TOKENS,
 )
 """On the development part, MALLET's set-up."""
 
@@ -142,7 +160,13 @@ class Store:
             print(f"{number}/{len(missing)} {cell.key}: {told}", file=sys.stderr, flush=True)
 
 
-CHOSEN = (SUPERVISED, *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)), *STOPPED, PEER)
+CHOSEN = (
+    SUPERVISED,
+    *(Setup(TEN, "kl", "ge", beta=beta, tol=1e-4) for beta in (1, 0.05)),
+    *STOPPED,
+    PEER,
+    *OTHER_TOKENS,
+)
 """On the test part: MALLET's own weights (β = 1 and 0.5) beside the default β, and α as the development part has it."""
 
 GOALS = {
