@@ -97,6 +97,7 @@ class Rival:
     base: bool = False
     even: bool = False
     scale: str = "unit"
+    alpha: float = 1.0
 
     @property
     def key(self) -> str:
@@ -105,7 +106,7 @@ class Rival:
     def measure(self, split: Split, seed: int) -> dict[str, Any]:
         y = some_labels(split.labels, self.labels, seed)
         options: dict[str, Any] = {"classes": split.classes, "method": self.method, "model": self.model, "n_jobs": 1}
-        options["scale"] = self.scale
+        options |= {"scale": self.scale, "alpha": self.alpha}
         if self.even and y is not None:
             known = sum(label is not None for label in y)
             options["gamma"] = known / (len(y) - known)
