@@ -51,3 +51,11 @@ def test_it_has_no_other_solvers(solver):
 def test_options_it_does_not_know_are_refused(given, message):
     with pytest.raises(DataError, match=message):
         TiltClassifier(PUCK, method="supervised", method_options=given).fit(TEXTS, ["h", *[None] * 5])
+
+
+@pytest.mark.filterwarnings("ignore:Hard constraints do not hold")
+def test_constraints_that_only_the_report_looks_at_do_not_make_it_unconverged():
+    said = [expect("h", given=word("puck")).at_least(0.9), expect("h", given=word("goal")).at_most(0.1)]
+    found = TiltClassifier(said, classes=["b", "h"], method="supervised").fit(TEXTS, ["h", None, "b", None, None, None])
+    assert found.constraint_report_.violated
+    assert found.converged_

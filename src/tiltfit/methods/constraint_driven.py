@@ -116,7 +116,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     weights = journal.settle(weights)
     value = journal.rounds[-1].objective if journal.rounds else supervised.value
     final = final_evaluation(problem, weights, value, start[:0])
-    return journal.finished(weights, final, converged and supervised.converged, message)
+    return journal.finished(weights, final, converged and supervised.converged, message, learned_from=False)
 
 
 def _supervised(problem: Problem, start: FloatArray, run: Run) -> Minimum:

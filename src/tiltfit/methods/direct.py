@@ -85,7 +85,7 @@ def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: Flo
         converged, message = journal.is_enough, journal.reason
     value = found.value if weights is found.x else objective(weights)[0]
     final = final_evaluation(problem, weights, value, found.gradient)
-    return journal.finished(weights, final, converged, message)
+    return journal.finished(weights, final, converged, message, learned_from=False)
 
 
 def known_part(task: Task) -> Problem | None:

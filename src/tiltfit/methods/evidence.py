@@ -87,7 +87,8 @@ def with_report(task: Task, found: Fit) -> Fit:
     final = final_evaluation(task.problem, found.weights, found.objective, found.weights[:0])
     journal = Journal()
     journal.rounds.extend(found.history)
-    return replace(journal.finished(found.weights, final, found.converged, found.message), dev_score=found.dev_score)
+    told = journal.finished(found.weights, final, found.converged, found.message, learned_from=False)
+    return replace(told, dev_score=found.dev_score)
 
 
 def _tilt(problem: Problem, touched: IntArray, log_evidence: FloatArray) -> Tilt:

@@ -84,17 +84,20 @@ class Journal:
             self._score(self._development, weights)
         return weights if self.best is None else self.best.weights
 
-    def finished(self, weights: FloatArray, final: Evaluation, converged: bool, message: str) -> Fit:
-        """The result at ``weights``; a last information projection that was not solved makes it unconverged."""
-        projection = final.projection
-        if projection is not None and projection.sampling is not None and not projection.converged:
+    def finished(
+        self, weights: FloatArray, final: Evaluation, converged: bool, message: str, *, learned_from: bool = True
+    ) -> Fit:
+        """The result at ``weights``; a last information projection that was not solved makes it unconverged, if that is
+        what was learned from, and not for the report alone."""
+        last = final.projection if learned_from else None
+        if last is not None and last.sampling is not None and not last.converged:
             converged, message = False, "the last information projection did not settle"
-        elif projection is not None and projection.sampling is None and not _is_solved(final):
-            converged, message = False, f"the last information projection was not solved (gap {projection.gap:.2g})"
+        elif last is not None and last.sampling is None and not _is_solved(final):
+            converged, message = False, f"the last information projection was not solved (gap {last.gap:.2g})"
         if self.best is not None:
             message += f"; the weights are those of round {self.best.round}, the best on the development set"
         score = None if self.best is None else self.best.score
-        return Fit(weights, projection, final.value, tuple(self.rounds), converged, message, score)
+        return Fit(weights, final.projection, final.value, tuple(self.rounds), converged, message, score)
 
     def _score(self, development: Development, weights: FloatArray) -> None:
         score = float(development.score(weights))

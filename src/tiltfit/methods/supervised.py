@@ -41,7 +41,7 @@ def _closed_form(task: Task, run: Run) -> Fit:
     journal = Journal(run.callback, run.development)
     journal.add(Round(1, run.max_iter, value, value, value, 0.0, 0.0, 0.0, evaluations=1), weights)
     final = final_evaluation(task.problem, weights, value, weights[:0])
-    return journal.finished(journal.settle(weights), final, True, "counted")
+    return journal.finished(journal.settle(weights), final, True, "counted", learned_from=False)
 
 
 def labelled_part(problem: Problem, method: str) -> Problem:
