@@ -248,7 +248,7 @@ def test_an_unfinished_expectation():
     [
         {"solver": "jiont"},
         {"model": "crf"},
-        {"method": "ge"},
+        {"method": "gee"},
         {"scale": "none"},
         {"alpha": -1},
         {"beta": 0},

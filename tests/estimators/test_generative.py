@@ -218,7 +218,7 @@ def test_em_has_no_constraints():
         TiltClassifier(PUCK, model="naive_bayes", method="em").fit(TEXTS)
 
 
-@pytest.mark.parametrize("solver", ["joint", "sgd", "online"])
+@pytest.mark.parametrize("solver", ["joint", "sgd"])
 @pytest.mark.parametrize("estimator", [TiltClassifier(PUCK, model="naive_bayes"), TiltTagger(SAID, model="hmm")])
 def test_solvers_that_move_weights_freely(solver, estimator):
     with pytest.raises(UnsupportedError, match=f"solver='{solver}' moves weights freely.*solver='alternating'"):

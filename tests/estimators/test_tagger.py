@@ -610,7 +610,7 @@ def test_sample_weights_that_cannot_be_used(weight, message):
     ("options", "error", "message"),
     [
         ({"model": "maxent"}, UnsupportedError, "model='maxent'"),
-        ({"method": "ge"}, UnsupportedError, "method='ge'"),
+        ({"method": "gee"}, UnsupportedError, "method='gee'"),
         ({"solver": "onlin"}, UnsupportedError, "Did you mean .online"),
         ({"weights": "some"}, UnsupportedError, "weights='some'"),
         ({"weights": "observed"}, DataError, "no token has a label"),

@@ -25,9 +25,9 @@ CLASSES = ["a", "b", "c"]
 
 @pytest.fixture(scope="module", autouse=True)
 def _a_statistic_that_only_python_knows():
-    @register_statistic("ends as it began")
+    @register_statistic("begins and ends alike")
     class Ends(Statistic):
-        name = "ends as it began"
+        name = "begins and ends alike"
         least, most = 0.0, 1.0
 
         def __init__(self, fields):
@@ -37,7 +37,7 @@ def _a_statistic_that_only_python_knows():
             return float(labels[0] == labels[-1])
 
     yield
-    del REGISTRY["ends as it began"]
+    del REGISTRY["begins and ends alike"]
 
 
 def places(world, s, token):
@@ -86,7 +86,7 @@ SAID = [
     (expect("a", per="sequence").at_least(0.4), at_least_share),
     (expect.repeats().at_most(0.3), lambda w, s, y: repeats(y)),
     (expect.appears("b").at_least(0.9), lambda w, s, y: int("b" not in y)),
-    (expect.statistic("ends as it began").at_most(0.2), lambda w, s, y: int(y[0] == y[-1])),
+    (expect.statistic("begins and ends alike").at_most(0.2), lambda w, s, y: int(y[0] == y[-1])),
 ]  # fmt: skip
 RULES = [
     (expect("c", given=word("x")).at_most(0), lambda w, s, y: any(y[t] == "c" for t in places(w, s, "x"))),

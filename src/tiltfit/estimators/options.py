@@ -94,6 +94,10 @@ class Options:
         """Refuse what the method cannot do with this model and these constraints."""
         self.method.check(Case(self.model, self.solver, constraints, unit))
 
+    def check_online(self, unit: Unit) -> None:
+        """Refuse what cannot learn from a stream."""
+        self.method.check(Case(self.model, "online", ConstraintSet(), unit))
+
     def votes(self, constraints: ConstraintSet, inputs: Inputs) -> Votes | None:
         """What the constraints say of single rows or tokens, if the method learns from that."""
         return majority_vote(constraints, inputs, constraints.classes or ()) if self.method.votes else None

@@ -102,16 +102,7 @@ class Stream:
     ) -> Stream:
         """A stream that has seen nothing. ``n_rows``: attributes (and intercepts) of positions, ``n_edges``: attributes
         of edges, ``free``: the last row has no ridge."""
-        if "online" not in options.method.solvers:
-            raise UnsupportedError(
-                f"method={options.method.name!r} cannot learn online: its objective does not decompose over instances, "
-                "or looks at them again and again. Use fit, or method='ap'."
-            )
-        if options.is_generative:
-            raise UnsupportedError(
-                f"model={options.model!r} cannot learn online: its weights follow from counts of all data. Use fit, or "
-                f"model={'maxent' if n_edges is None else 'crf'!r}."
-            )
+        options.check_online("rows" if n_edges is None else "tokens")
         squares = options.online.rule.squares
         edges = None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares)
         learner = Learner(

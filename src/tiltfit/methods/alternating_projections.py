@@ -54,6 +54,11 @@ def _solver(name: str, problem: Problem) -> Callable[..., Fit]:
 
 
 def _refuse_free_weights(case: Case) -> None:
+    if case.model in GENERATIVE and case.solver == "online":
+        raise UnsupportedError(
+            f"model={case.model!r} cannot learn online: its weights follow from counts of all data. Use fit with "
+            f"another solver, or model={'crf' if case.unit == 'tokens' else 'maxent'!r}."
+        )
     if case.model in GENERATIVE and case.solver not in ("auto", "alternating"):
         raise UnsupportedError(
             f"solver={case.solver!r} moves weights freely, but those of model={case.model!r} are log-probabilities, "

@@ -107,6 +107,11 @@ class Method:
                 "those of a generative model are log-probabilities. Use method='ap', 'codl', 'em' or 'supervised', or "
                 f"model={'crf' if case.unit == 'tokens' else 'maxent'!r}."
             )
+        if case.solver == "online" and "online" not in self.solvers:
+            raise UnsupportedError(
+                f"method={self.name!r} cannot learn online: its objective does not decompose over instances, or it "
+                "looks at them again and again. Use fit with another solver, or method='ap'."
+            )
         if case.solver not in self.solvers:
             raise UnsupportedError(
                 f"method={self.name!r} has no solver={case.solver!r}: use {' or '.join(map(repr, self.solvers))}."
