@@ -123,7 +123,7 @@ def test_nothing_voted_is_refused_by_name(method):
 
 @pytest.mark.parametrize("method", ["vote", "label_model", "self_training"])
 def test_other_solvers_are_refused(method):
-    with pytest.raises(UnsupportedError, match=f"method={method!r} has no solver='online'"):
+    with pytest.raises(UnsupportedError, match=f"method={method!r} cannot learn online"):
         classifier(constraints=SAID, method=method, solver="online").fit(TEXTS)
 
 
