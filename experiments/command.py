@@ -57,7 +57,7 @@ class Experiment:
     stages: tuple[Stage, ...]
     page: Callable[[Finished], str]
     summary: Callable[[Finished], dict[str, Any]] = lambda _: {}
-    plot: Callable[[Finished, Path], None] | None = None
+    plot: Callable[[Finished, Path], object] | None = None
     missed: Callable[[Finished], Sequence[str]] = lambda _: ()
 
     @property
