@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
+from sklearn.preprocessing import normalize
 
 from experiments.development import Features, Split, development_split, features
 from experiments.oracle_words import LabelledWord, oracle_words
@@ -39,7 +40,8 @@ TEN, OVERALL, NO_STOP_WORDS = "ten a label", "overall", "overall, no stop words"
 class Setup:
     """MALLET's set-up on counts: which words, what is said of them (``kl``, ``l2``, ``either``; nothing: all labels),
     by which method and how softly. ``stopped``: whether the model's features have no stop words, either;
-    ``tokens``: what a word is (all labels only)."""
+    ``tokens``: what a word is (all labels only); ``relative``: counts in a hundred words, so that long documents do not
+    outweigh short ones."""
 
     words: str
     form: str
@@ -50,17 +52,20 @@ class Setup:
     scale: str = "unit"
     stopped: bool = False
     tokens: str = WORDS
+    relative: bool = False
 
     @property
     def key(self) -> str:
         said = f"{self.words}, {self.form}" if self.form else "all labels"
         text = f"{self.method}, {said}, {self.scale} β={self.beta:g}, α={self.alpha:g}, tol={self.tol:g}"
         text += ", stop words removed" if self.stopped else ""
+        text += ", in a hundred words" if self.relative else ""
         return text if self.tokens == WORDS else f"{text}, {self.tokens}"
 
     def measure(self, split: Split) -> dict[str, Any]:
         found = _counts(split, self.tokens)
         found = _stopped(found) if self.stopped else found
+        found = _relative(found) if self.relative else found
         if self.method == SCIKIT_LEARN:
             return peer(LogisticRegression(C=1 / self.alpha, tol=self.tol, max_iter=1000), found, split)
         constraints = self.constraints(split)
@@ -188,6 +193,14 @@ def _counts(split: Split, tokens: str = WORDS) -> Features:
 def _stopped(found: Features) -> Features:
     kept = [j for j, word in enumerate(found.words) if word not in ENGLISH_STOP_WORDS]
     return Features(tuple(found.words[j] for j in kept), found.train[:, kept], found.judged[:, kept])
+
+
+@lru_cache(maxsize=1)
+def _relative(found: Features) -> Features:
+    def scaled(counts: sparse.csr_array) -> sparse.csr_array:
+        return sparse.csr_array(100 * normalize(counts, norm="l1"))
+
+    return Features(found.words, scaled(found.train), scaled(found.judged))
 
 
 @lru_cache(maxsize=1)
