@@ -16,7 +16,7 @@ EDITABLE := $(INSTALL) --no-build-isolation --editable
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format test-oldest test-newest wheel clean
+.PHONY: help demo test lint format experiments experiments-quick test-oldest test-newest wheel clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,12 @@ lint: $(VENV)/.dev  ## check style, types and import layers
 format: $(VENV)/.dev  ## put the sources into the project's style
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+experiments: $(VENV)/.experiments  ## run all experiments on the data below TILTFIT_DATA; write docs/ and README
+	@$(BIN)/python -m experiments
+
+experiments-quick: $(VENV)/.experiments  ## run a small part of each experiment, where its data are here
+	@$(BIN)/python -m experiments --quick
 
 test-oldest:  ## run the tests with the lowest supported versions
 	@$(MAKE) --no-print-directory test VENV=.venv-oldest CONSTRAINTS=constraints/oldest.txt NEWEST_PYTHON=3.11
@@ -68,6 +74,10 @@ $(VENV)/.test: $(VENV)/.runtime
 $(VENV)/.dev: $(VENV)/.test
 	@echo "Installing the linters into $(VENV) ..."
 	@$(EDITABLE) ".[dev]"
+	@touch $@
+
+$(VENV)/.experiments: $(VENV)/.runtime
+	@$(EDITABLE) ".[plot]"
 	@touch $@
 
 OLDEST_PYTHON ?= 3.11

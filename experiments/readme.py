@@ -1,0 +1,89 @@
+"""The README's tables, from the pages' JSON files: ``python -m experiments.readme``. Nothing in them is typed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.page import table, write_section
+
+from experiments.command import DOCS, ROOT
+
+README = ROOT / "README.md"
+SECTION = "experiments"
+
+
+def section(docs: Path = DOCS) -> str:
+    """All tables, each with the command that made it."""
+    parts = ((_table_1, "table1"), (_apartments, "apartments"), (_table_3, "table3"))
+    return "\n\n".join(make(_read(docs, name)) for make, name in parts)
+
+
+def _read(docs: Path, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((docs / f"{name}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _table_1(data: dict[str, Any]) -> str:
+    rows = []
+    for row in data["summary"]["rows"]:
+        ours, errors = row["ours"], row["standard_error"]
+        told = [f"{ours[m]:.3f} ± {errors[m]:.3f}" for m in ("AP", "AP, defaults")]
+        paper = [f"{row['paper'][m]:.3f}" for m in ("base", "GE", "AP")]
+        more = [f"{ours[m]:.3f}" for m in ("GE", "vote", "supervised")]
+        rows.append([f"{row['collection']}, {row['words']}", *paper, f"{row['goal']:.2f}", *told, *more])
+    head = [
+        "macro-F1",
+        "paper: base",
+        "GE",
+        "AP",
+        "goal",
+        "AP, its setting",
+        "**AP, defaults**",
+        "GE",
+        "vote",
+        "all labels",
+    ]
+    return f"""**Labelled words** (Table 1; [page](docs/table1.md), `{data["command"]}`): nothing is labelled but
+words, chosen by information gain or as the words of topics; mean ± standard error of
+{data["summary"]["splits"]} random splits.
+
+{table(head, rows)}"""
+
+
+def _apartments(data: dict[str, Any]) -> str:
+    rows = []
+    for row in data["summary"]["rows"]:
+        ours = [f"{cell['ours']:.3f} ± {cell['standard_error']:.3f}" for cell in row.values() if isinstance(cell, dict)]
+        rows.append([row["said"], f"{row['paper']:.3f}", f"{row['goal']:.2f}", *ours])
+    sources = [name for name, cell in data["summary"]["rows"][0].items() if isinstance(cell, dict)]
+    head = ["token accuracy", "paper", "goal", *[f"ours, {name}" for name in sources]]
+    return f"""**Fields of classified advertisements from 33 words** (§5.2; [page](docs/apartments.md),
+`{data["command"]}`): 200 unlabelled ads, no label.
+
+{table(head, rows)}"""
+
+
+def _table_3(data: dict[str, Any]) -> str:
+    columns = list(dict.fromkeys(row["column"] for row in data["summary"]["rows"]))
+    shown = [name for name in columns if name != "CODL-T"]
+    rows = []
+    for n in dict.fromkeys(row["n"] for row in data["summary"]["rows"]):
+        found = {row["column"]: row for row in data["summary"]["rows"] if row["n"] == n}
+        rows.append([str(n), *[f"{found[name]['paper']:.3f} → {found[name]['ours']:.3f}" for name in shown]])
+    return f"""**Citations with few labels** (Table 3; [page](docs/table3.md), `{data["command"]}`): token
+accuracy with N labelled citations, the paper's → ours; labels alone, alternating projections on the citations that are
+scored (T) and on 1,000 others (I), and constraint-driven learning.
+
+{table(["N", *shown], rows)}"""
+
+
+def main() -> int:
+    write_section(SECTION, section(), README)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
