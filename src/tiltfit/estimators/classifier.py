@@ -291,7 +291,9 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(table[:-1].T), table[-1].copy()
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
-        self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), unit)
+        self.constraint_report_ = report(
+            model, grounded, fit, classes.tolist(), unit, options.roles(constraints, votes)
+        )
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._model_names, self._message, self._unit = encoder, names, fit.message, unit
         self._constraints, self._strength, self._base = constraints, options.strength, self.base

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -107,13 +107,13 @@ def _rank(fit: Fit) -> tuple[float, float]:
 
 
 def report(
-    model: LogLinear, weights: FloatArray, grounded: Grounded, fit: Fit, classes: list[Any], unit: str
+    model: LogLinear, grounded: Grounded, fit: Fit, classes: list[Any], unit: str, roles: Mapping[int, str] | None
 ) -> ConstraintReport:
-    """What became of the constraints."""
+    """What became of the constraints. ``roles``: of a method that does not follow them (``Method.roles``)."""
     p = None
     if grounded.tilt is not None:
-        p = grounded.tilt.of_model(model.take(grounded.touched).potentials(weights))
-    return report_constraints(grounded, p, fit.projection, classes, unit)
+        p = grounded.tilt.of_model(model.take(grounded.touched).potentials(fit.weights))
+    return report_constraints(grounded, p, fit.projection, classes, unit, roles)
 
 
 def fitted_prices(grounded: Grounded, fit: Fit) -> dict[Key, float]:

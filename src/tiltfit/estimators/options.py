@@ -102,6 +102,10 @@ class Options:
         """What the constraints say of single rows or tokens, if the method learns from that."""
         return majority_vote(constraints, inputs, constraints.classes or ()) if self.method.votes else None
 
+    def roles(self, constraints: ConstraintSet, votes: Votes | None) -> Mapping[int, str] | None:
+        """What became of constraints if the method does not follow them (``Method.roles``)."""
+        return None if self.method.follows else self.method.roles(constraints, votes, self.method_options)
+
     def vectorizer(self, given: Any) -> Any:
         """``given``, or what ``"auto"`` stands for: a generative model generates what it is given."""
         return _AUTO.get(self.model, given) if isinstance(given, str) and given == "auto" else given

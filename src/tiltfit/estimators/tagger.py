@@ -279,7 +279,9 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.transition_names_ = np.array(encoder.edge_names, dtype=object)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
-        self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), "tokens")
+        self.constraint_report_ = report(
+            model, grounded, fit, classes.tolist(), "tokens", options.roles(constraints, votes)
+        )
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
         self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)

@@ -32,7 +32,7 @@ from scipy.special import logsumexp
 
 from tiltfit.errors import DataError
 from tiltfit.inference.chain import Chains
-from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtLeast, AtMost, DistributedAs
 from tiltfit.language.values import match
@@ -42,6 +42,7 @@ from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.method import FloatArray, Method, Run, Task
 from tiltfit.methods.soft_labels import fit_soft_labels
 from tiltfit.methods.vote import nothing_voted, votes_of
+from tiltfit.methods.vote import roles as roles_of_votes
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -158,17 +159,12 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     that they do not name. None if nothing is stated."""
     names = list(constraints.classes or ())
     shares = np.full(len(names), np.nan)
-    for c in constraints:
-        if c.given is not None or not isinstance(c.event, Labels) or isinstance(c.relation, AtMost | AtLeast):
-            continue
-        low, high = min(c.relation.numbers), max(c.relation.numbers)
-        if c.per != "dataset" or (high - low > _VAGUE and not isinstance(c.relation, DistributedAs)):
-            continue
+    for c in filter(_states_balance, constraints):
         if isinstance(c.relation, DistributedAs):
             shares[:] = 0.0
             for label, share in c.relation.shares:
                 shares[match(label, names)] = share
-        elif len(c.event.names) == 1 and c.of is None:
+        else:
             shares[match(c.event.names[0], names)] = float(np.mean(c.relation.numbers))
     if np.isnan(shares).all():
         return None
@@ -178,6 +174,25 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     shares[open_] = max(0.0, 1 - float(np.nansum(shares))) / max(1, int(open_.sum()))
     shares = np.maximum(shares, _NEVER)
     return np.asarray(shares / shares.sum())
+
+
+def _states_balance(c: Constraint) -> bool:
+    """Whether it fixes the share of one label, or of all, in all the data."""
+    if c.given is not None or c.per != "dataset" or not isinstance(c.event, Labels):
+        return False
+    if isinstance(c.relation, DistributedAs):
+        return True
+    narrow = max(c.relation.numbers) - min(c.relation.numbers) <= _VAGUE
+    one = len(c.event.names) == 1 and c.of is None
+    return narrow and one and not isinstance(c.relation, AtMost | AtLeast)
+
+
+def roles(constraints: ConstraintSet, votes: Votes | None, options: Options) -> dict[int, str]:
+    """Constraints on single positions vote; shares of labels in all the data are the balance."""
+    found = roles_of_votes(constraints, votes, options)
+    if stated_balance(constraints) is not None:
+        found |= {k: "states the balance" for k, c in enumerate(constraints) if _states_balance(c)}
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,4 +256,6 @@ def _condensed(votes: Votes, weight: FloatArray, ruled_out: BoolArray) -> tuple[
     )
 
 
-METHOD = Method("label_model", "a generative model of the votes", fit, options=Options, votes=True, follows=False)
+METHOD = Method(
+    "label_model", "a generative model of the votes", fit, options=Options, votes=True, follows=False, roles=roles
+)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from tiltfit.errors import DataError
+from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.evidence import fit_evidence, only, said_by_labels, with_rules
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes, elect
@@ -51,4 +52,9 @@ def nothing_voted(method: str) -> DataError:
     )
 
 
-METHOD = Method("vote", "majority vote of the constraints", fit, votes=True, follows=False)
+def roles(_: ConstraintSet, votes: Votes | None, __: object) -> dict[int, str]:
+    """Constraints on single positions vote; the others have no say."""
+    return {} if votes is None else dict.fromkeys(votes.source.tolist(), "votes")
+
+
+METHOD = Method("vote", "majority vote of the constraints", fit, votes=True, follows=False, roles=roles)
