@@ -158,7 +158,10 @@ def _classes(
         found = [value for _, value in known] or list(unique.values())
     if not found:
         lacking = "is None" if y is None else "has no label"
-        raise DataError(f"A tagger needs labels, but y {lacking}, and neither classes= nor a constraint names any.")
+        raise DataError(
+            f"A tagger needs labels, but y {lacking}, and neither classes= nor a constraint names any. (For clusters, "
+            "method='em' of an HMM needs no more than their names: classes=.)"
+        )
     if len(found) < least:
         raise DataError(
             f"There is only one class, {found[0]!r}: a tagger needs at least two. Name them all with classes=."

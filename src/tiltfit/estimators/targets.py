@@ -173,7 +173,10 @@ def _classes(named: list[object] | None, known: Sequence[Any], constraints: Cons
         _warn_alike(found)
     if not found:
         who = "requires y to be passed, but the target y is None" if y is None else "has no label in y"
-        raise DataError(f"TiltClassifier {who}, and there are no constraints: pass labels, constraints or both.")
+        raise DataError(
+            f"TiltClassifier {who}, and there are no constraints: pass labels, constraints or both. (For clusters, "
+            "method='em' of a generative model needs neither, but names for them: classes=.)"
+        )
     if len(found) < 2:
         raise DataError(
             f"There is only one class, {found[0]!r}: a classifier needs at least two. Name them all with classes=."

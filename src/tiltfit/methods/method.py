@@ -82,7 +82,7 @@ class Method:
     instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
     task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
     where it starts if nothing is said. ``generative``: whether it can train generative models. ``unaided``: whether
-    unlabelled data without constraints are enough. ``follows``: whether it learns from all constraints, so that one
+    unlabelled data without constraints are enough. ``takes``: whether there may be constraints. ``follows``: whether it learns from all constraints, so that one
     that is missed says something of the data. ``roles(constraints, votes, options)``: if not, what it does with some of
     them all the same, by their numbers; a word or two for the report, which judges the model then."""
 
@@ -99,6 +99,7 @@ class Method:
     start: str = "zeros"
     generative: bool = False
     unaided: bool = False
+    takes: bool = True
     follows: bool = True
     roles: Callable[[ConstraintSet, Votes | None, Any], Mapping[int, str]] = _nothing
 
