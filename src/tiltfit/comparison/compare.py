@@ -52,10 +52,11 @@ def compare(
     test : (X_test, y_test)
         What is judged on: labelled, and not part of X. What has no label there does not count.
     methods : "all", list of words, or dict
-        Words of the catalogue (in a list, or with commas between them), with a model behind a slash if not the usual one: ``["ap", "ap/naive_bayes"]``. A dict
-        names them and gives parameters of the estimator: ``{"AP, beta 0.01": dict(method="ap", beta=0.01)}``. The first
-        that runs is the reference, to which the others are compared. A method that cannot train the usual model gets
-        one that it can; one that takes no constraints (``"em"``) gets none. Both are noted.
+        Words of the catalogue (in a list, or with commas between them), with a model behind a slash if not the usual
+        one: ``["ap", "ap/naive_bayes"]``. A dict names them and gives parameters of the estimator: ``{"AP, beta 0.01":
+        dict(method="ap", beta=0.01)}``. The first that runs is the reference, to which the others are compared.
+        A method that cannot train the usual model gets one that it can; one that takes no constraints (``"em"``) gets
+        none. Both are noted.
     task : {"auto", "classify", "tag"}
         Documents or sequences; ``auto``: as y_test tells.
     classes : list, optional

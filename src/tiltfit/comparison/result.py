@@ -43,7 +43,8 @@ class Row:
 
     ``figures``: by the keys of ``METRICS``. ``worst_violation``: how far the model is, on the training data, from the
     constraint that it misses most (``worst_constraint``); a share, of a count's target where that is above one.
-    ``notes``: what was done for it that was not asked for. ``seconds``: of ``fit``. ``memory``: bytes that it took at most besides data and program (None: not measured).
+    ``notes``: what was done for it that was not asked for. ``seconds``: of ``fit``. ``memory``: bytes that it took at
+    most besides data and program (None: not measured).
     """
 
     name: str

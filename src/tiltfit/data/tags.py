@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.inputs import is_missing
-from tiltfit.data.partial import is_partial, members, ruled_out, single
+from tiltfit.data.partial import is_minus_one, is_partial, members, refuse_marks, ruled_out, single
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def encode_known_tags(
     seen: dict[Key, int] = {}  # label -> number in order of appearance
     sets: dict[int, list[Key]] = {}
     codes = _appearances(y, sequences, seen, sets)
+    _take_marks(sequences, seen, sets, codes, declared)
     known = _without_minus_one(list(seen), [key for held in sets.values() for key in held], declared)
     inside = [key for held in sets.values() for key in held if key not in known]
     found = _classes(declared, [*known, *dict.fromkeys(inside)], named, y, least)
@@ -136,14 +137,26 @@ def _labels(row: Any, k: int) -> list[Any]:
 
 
 def _without_minus_one(seen: list[Key], inside: list[Key], declared: list[Any] | None) -> list[Key]:
-    """``inside``: the labels of sets, which are labels of y: −1 among them is one."""
-    minus_one = [key for key in seen if key[0] in (int, float) and key[1] == -1]
-    others = [key for key in seen if key not in minus_one]
-    if declared is not None:
-        is_class = any(not isinstance(c, str | bool) and c == -1 for c in declared)
-    else:
-        is_class = len({*others, *inside}) < 2 or any(key in minus_one for key in inside)
+    """``inside``: the labels of sets, which are labels of y."""
+    others = [key for key in seen if not is_minus_one(key[1])]
+    is_class = _n_others(seen, inside) < 2 if declared is None else any(map(is_minus_one, declared))
     return seen if is_class else others
+
+
+def _n_others(seen: Iterable[Key], inside: Iterable[Key]) -> int:
+    """How many labels besides −1 there are."""
+    return len({key for key in [*seen, *inside] if not is_minus_one(key[1])})
+
+
+def _take_marks(
+    sequences: Sequences, seen: dict[Key, int], sets: dict[int, list[Key]], codes: IntArray, declared: list[Any] | None
+) -> None:
+    """Refuses sets with what is no label in them; those of one label that are left are that label."""
+    n_others = _n_others(seen, [key for held in sets.values() for key in held])
+    for i, held in list(sets.items()):
+        refuse_marks([value for _, value in held], sequences.place(i, "y"), declared, n_others)
+        if len(held) == 1:
+            codes[i] = seen.setdefault(sets.pop(i)[0], len(seen))
 
 
 def _classes(

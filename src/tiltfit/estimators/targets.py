@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tiltfit.data.inputs import is_missing
-from tiltfit.data.partial import is_partial, members, ruled_out, single
+from tiltfit.data.partial import is_mark, is_minus_one, is_partial, members, refuse_marks, ruled_out, single
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact, label
@@ -40,8 +40,8 @@ def encode_known(
     Classes come from ``declared``, else from the constraint file, else from y, else from the constraints' labels.
     """
     declared = declared if declared is not None else constraints.classes
-    values = _as_column(y, n)
     named = list(declared) if declared is not None else None
+    values = _without_marks(_as_column(y, n), named)
     unlabelled = find_unlabelled(values, named)
     known = values[~unlabelled]
     if len(known):
@@ -66,16 +66,36 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
         missing = np.array([is_partial(v) or is_missing(v) for v in values], dtype=np.bool_)
     else:
         missing = np.zeros(len(values), dtype=np.bool_)
-    minus_one = np.array([_is_minus_one(v) for v in values], dtype=np.bool_)
+    minus_one = np.array([is_minus_one(v) for v in values], dtype=np.bool_)
     if not minus_one.any():
         return missing
     if declared is not None:
-        is_class = any(_is_minus_one(c) for c in declared)
+        is_class = any(is_minus_one(c) for c in declared)
     else:
-        inside = set_members(values)  # where −1 is a label like any other
-        others = {exact(_plain(v)) for v in [*values[~missing & ~minus_one], *inside]}
-        is_class = len(others) < 2 or any(map(_is_minus_one, inside))
+        is_class = _n_others(values[~missing], set_members(values)) < 2
     return missing if is_class else missing | minus_one
+
+
+def _n_others(known: npt.NDArray[Any], inside: Sequence[Any]) -> int:
+    """How many values besides −1 labels and sets have."""
+    return len({exact(_plain(v)) for v in [*known, *inside] if not is_minus_one(v)})
+
+
+def _without_marks(values: npt.NDArray[Any], declared: Sequence[object] | None) -> npt.NDArray[Any]:
+    """Refuses sets with what is no label in them; those of one label that are left are that label."""
+    sets = _sets(values)
+    marked = {i: held for i, held in sets.items() if any(map(is_mark, held))}
+    if not marked:
+        return values
+    known = np.array([not (is_partial(v) or is_missing(v)) for v in values], dtype=np.bool_)
+    n_others = _n_others(values[known], [v for held in sets.values() for v in held])
+    for i, held in marked.items():
+        refuse_marks(held, f"y[{i}]", declared, n_others)
+    values = values.copy()
+    for i, held in marked.items():
+        if len(held) == 1:
+            values[i] = held[0]
+    return values
 
 
 def as_objects(y: Any) -> npt.NDArray[Any]:
@@ -207,7 +227,3 @@ def _look_up(known: Sequence[Any] | npt.NDArray[Any], classes: Classes, where: s
 
 def _plain(value: object) -> Any:
     return label(value, "A label in y")
-
-
-def _is_minus_one(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1

@@ -27,8 +27,8 @@ def _refuse_constraints(case: Case) -> None:
     if len(case.constraints):
         raise UnsupportedError(
             f"method='em' takes no constraints, but there are {len(case.constraints)}: "
-            f"{listed(titled(c, case.unit) for c in case.constraints)}. Leave them out, or use method='ap', which is EM "
-            "under constraints (posterior regularization)."
+            f"{listed(titled(c, case.unit) for c in case.constraints)}. Leave them out, or use method='ap', which is "
+            "EM under constraints (posterior regularization)."
         )
 
 

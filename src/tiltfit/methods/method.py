@@ -82,9 +82,10 @@ class Method:
     instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
     task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
     where it starts if nothing is said. ``generative``: whether it can train generative models. ``unaided``: whether
-    unlabelled data without constraints are enough. ``takes``: whether there may be constraints. ``follows``: whether it learns from all constraints, so that one
-    that is missed says something of the data. ``roles(constraints, votes, options)``: if not, what it does with some of
-    them all the same, by their numbers; a word or two for the report, which judges the model then."""
+    unlabelled data without constraints are enough. ``takes``: whether there may be constraints. ``follows``: whether it
+    learns from all of them, so that one that is missed says something of the data. ``roles(constraints, votes,
+    options)``: if not, what it does with some of them all the same, by their numbers; a word or two for the report,
+    which judges the model then."""
 
     name: str
     title: str
