@@ -66,7 +66,7 @@ def fit(cell: Cell, **options: object):
     """The library's fit; ``Refused`` if it is refused as it should be."""
     world = world_of(cell.model)
     if cell.method == "codl":
-        options = {"method_options": {"top_k": top_k_of(world), "rounds": 30}, **options}
+        options = {"method_options": {"top_k": top_k_of(world), "max_rounds": 30}, **options}
     options = {"tol": 1e-5, "max_iter": 5000, "scale": scale_of(cell.relation), **options}
     try:
         constraints = [] if cell.scope == "none" else [Statement(world, cell.scope, cell.relation).constraint]

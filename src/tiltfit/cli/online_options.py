@@ -73,8 +73,8 @@ _VALUES = {"solver": ("online", "auto"), "vectorizer": ("hashing", "auto"), "wei
 
 # What a model that is gone on with has fixed.
 _FIXED = (
-    "constraints", "classes", "alpha", "beta", "gamma", "scale", "seed", "vectorizer", "lexicon", "hashing", "weights",
-    "inference", "valid_only", "boundaries", *_LEARNER,
+    "constraints", "classes", "model", "method", "method_option", "alpha", "beta", "gamma", "scale", "seed",
+    "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only", "boundaries", *_LEARNER,
 )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ def _named(methods: Any) -> list[tuple[str, Any]]:
 
 def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], estimator: type) -> Cell:
     if isinstance(given, str):
-        given = _of_word(given)
+        given = of_word(given)
     if not isinstance(given, Mapping):
         raise DataError(f"methods= holds {given!r:.80}: use a word such as 'ap', or {{'a name': dict(method='ap')}}.")
     if "method" not in given:
@@ -99,7 +99,7 @@ def _with_model(cell: Cell, estimator: type) -> Cell:
     return Cell(cell.name, {**cell.parameters, "model": model}, (*cell.notes, why))
 
 
-def _of_word(word: str) -> dict[str, Any]:
+def of_word(word: str) -> dict[str, Any]:
     """``ap``, or ``ap/naive_bayes``: the method and its model."""
     method, slash, model = (part.strip() for part in word.partition("/"))
     if slash and not model:

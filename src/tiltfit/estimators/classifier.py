@@ -38,7 +38,7 @@ from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback
+from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import Development
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
@@ -216,11 +216,11 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, sample_weight, dev, patience)
+            fit = self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
-        warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
+        warn(self, fit, self.__dict__.pop("_lost_constraints", ()))
         return self
 
     def fit_predict(
@@ -233,7 +233,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             q = self._project(X, y, "solve", sample_weight, fitting=True)
         return np.asarray(self.classes_[q.argmax(axis=1)])
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
         encoder, matrix, inputs = self._learn_encoder(X, options.vectorizer(self.vectorizer))
@@ -299,6 +299,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._constraints, self._strength, self._base = constraints, options.strength, self.base
         self._prices, self._generates = fitted_prices(grounded, fit), options.model
         keep_stream(self, stream)
+        return fit
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows of a stream, in their order; each is looked at once.

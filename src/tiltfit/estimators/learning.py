@@ -189,8 +189,8 @@ def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:
     return np.array([fitted.get(key, 0.0) for key in grounded.keys])
 
 
-def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
-    """Say what a fit could not do."""
+def warn(estimator: Any, fit: Fit, lost: tuple[str, ...]) -> None:
+    """Say what a fit could not do. ``lost``: constraints that a model file could not hold."""
     if lost:
         warnings.warn(
             f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
@@ -199,14 +199,10 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
         )
     # Hard constraints that contradict each other leave nothing to converge to; they are named below.
     told = estimator.constraint_report_
-    if not estimator.converged_ and not message.startswith(STOPPED) and not told.violated:
-        advice = f"Raise max_iter= (now {estimator.max_iter}) or tol=."
-        if "labels still change" in message:
-            advice = "Raise method_options={'rounds': ...}."
-        if "did not settle" in message:
-            advice = "Soften a hard constraint with slack=, or use inference='exact'."
+    if not fit.converged and not fit.message.startswith(STOPPED) and not told.violated:
+        advice = fit.advice or f"Raise max_iter= (now {estimator.max_iter}) or tol=."
         warnings.warn(
-            f"{type(estimator).__name__} did not converge: {message}. {advice}",
+            f"{type(estimator).__name__} did not converge: {fit.message}. {advice}",
             NotConvergedWarning,
             stacklevel=3,
         )

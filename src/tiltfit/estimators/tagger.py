@@ -39,7 +39,7 @@ from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback
+from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import Development
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
@@ -192,11 +192,11 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, sample_weight, dev, patience)
+            fit = self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
-        warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
+        warn(self, fit, self.__dict__.pop("_lost_constraints", ()))
         return self
 
     def fit_predict(
@@ -208,7 +208,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         with warned_already():
             return self.project(X, y, decode=True, sample_weight=sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
         options, kept_aside = Options.of(self, models=TAGGERS), parts(dev, patience)
         if self.weights not in ("all", "observed"):
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
@@ -288,6 +288,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self._inference = str(self.inference), seed
         self._prices, self._unit, self._generates = fitted_prices(grounded, fit), "tokens", options.model
         keep_stream(self, stream)
+        return fit
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more sequences of a stream, in their order; each is looked at once.

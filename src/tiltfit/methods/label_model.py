@@ -22,7 +22,6 @@ independent nor leave out rows. (Dawid & Skene 1979; Ratner, De Sa, Wu, Selsam &
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,12 +29,12 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import logsumexp
 
-from tiltfit.errors import DataError
 from tiltfit.inference.chain import Chains
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtLeast, AtMost, DistributedAs
 from tiltfit.language.values import match
+from tiltfit.methods.checks import check_number, check_whole
 from tiltfit.methods.evidence import fit_evidence, said_by_labels, with_evidence
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
@@ -60,11 +59,8 @@ class Options:
     max_rounds: int = 500
 
     def __post_init__(self) -> None:
-        strength, rounds = self.strength, self.max_rounds
-        if not isinstance(strength, numbers.Real) or isinstance(strength, bool) or not 0 < strength < np.inf:
-            raise DataError(f"method_options={{'strength': {strength!r}}}: a positive, finite number of firings.")
-        if not isinstance(rounds, numbers.Integral) or isinstance(rounds, bool) or rounds < 1:
-            raise DataError(f"method_options={{'max_rounds': {rounds!r}}}: a whole number of at least 1.")
+        check_number("strength", self.strength, "a positive, finite number of firings", above=True)
+        check_whole("max_rounds", self.max_rounds)
 
 
 @dataclass(frozen=True, eq=False)

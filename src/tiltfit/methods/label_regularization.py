@@ -10,7 +10,7 @@ used; the report tells how far the model is from them.
 
 from __future__ import annotations
 
-import numbers
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import DataError, listed
+from tiltfit.errors import DataError, did_you_mean, listed
 from tiltfit.inference.tangent import Direction, tangent
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
+from tiltfit.methods.checks import check_number, is_real, wrong_option
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
@@ -33,6 +34,7 @@ from tiltfit.models.log_linear import LogLinear
 from tiltfit.penalties.kl import kl
 
 _PER_LABEL = 10.0
+_ROUNDING = 1e-6  # of shares that sum to one
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,15 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.proportions is not None:
-            if not isinstance(self.proportions, Mapping):
-                raise DataError(f"proportions={self.proportions!r:.80} must be a dict: a share for each class.")
-            DistributedAs(tuple(self.proportions.items()))  # raises for shares that cannot be
-        s = self.strength
-        if s is not None and (not isinstance(s, numbers.Real) or isinstance(s, bool) or not 0 < s < np.inf):
-            raise DataError(f"method_options={{'strength': {s!r}}}: a positive, finite number.")
+            if not isinstance(self.proportions, Mapping) or not self.proportions:
+                raise wrong_option("proportions", self.proportions, "a dict: a share for each class")
+            if not all(is_real(share) and share >= 0 for share in self.proportions.values()):
+                raise wrong_option("proportions", self.proportions, "shares of at least 0 of all classes")
+            total = math.fsum(self.proportions.values())
+            if abs(total - 1) > _ROUNDING:
+                raise wrong_option("proportions", self.proportions, f"shares whose sum is 1, but it is {total:.6g}")
+        if self.strength is not None:
+            check_number("strength", self.strength, "a positive, finite number", above=True)
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
@@ -125,7 +130,10 @@ def _stated(given: Mapping[Any, float] | None, constraints: ConstraintSet, unit:
     for name, share in given.items():
         number = match(name, classes)
         if number is None:
-            raise DataError(f"proportions= names {name!r}, which is no class: {classes}.")
+            raise DataError(
+                f"method_options={{'proportions': ...}} names {name!r}, which is no class: {classes}."
+                f"{did_you_mean(name, classes)}"
+            )
         shares[number] = share
     return shares
 
