@@ -224,6 +224,14 @@ def test_rules_take_no_rho():
         classifier(said, rho={"sure": 2.0}).fit(TEXTS, LABELS)
 
 
+@pytest.mark.filterwarnings("default:.*labels still change")
+def test_too_few_rounds_are_told_with_what_would_help():
+    with pytest.warns(
+        NotConvergedWarning, match=r"labels still change after 1 rounds.*Raise method_options={'max_rounds': 1}"
+    ):
+        classifier(max_rounds=1, rho=50.0, tau=0.0).fit(TEXTS, LABELS)
+
+
 def test_all_that_is_refused_is_named():
     said = [expect("h").about(0.9, name="half"), *PUCK, expect("b").at_least(0.1, name="some")]
     said += [expect("h", given=word("puck")).about(0.5, name="even")]

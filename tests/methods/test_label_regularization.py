@@ -93,3 +93,29 @@ def test_methods_that_follow_no_constraints_give_no_advice_about_them():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TiltClassifier(said, method="supervised").fit(TEXTS, HALF)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"proportions": 3}, "{'proportions': 3} must be a dict"),
+        ({"proportions": {}}, "{'proportions': {}} must be a dict"),
+        ({"proportions": {"h": 0.5, "b": 0.6}}, "must be shares whose sum is 1, but it is 1.1"),
+        ({"proportions": {"h": "half", "b": 0.5}}, "must be shares of at least 0"),
+        ({"proportions": {"h": -0.5, "b": 1.5}}, "must be shares of at least 0"),
+        ({"proportions": {"h": 0.5, "bb": 0.5}}, "{'proportions': ...} names 'bb', which is no class"),
+        ({"strength": 0}, "{'strength': 0} must be a positive, finite number"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(DataError, match=message) as told:
+        TiltClassifier(method="label_regularization", method_options=options, classes=["b", "h"]).fit(TEXTS, HALF)
+    assert "distributed_as" not in str(told.value)
+
+
+def test_proportions_are_stated_once():
+    said = [expect().distributed_as({"b": share, "h": 1 - share}, name=f"{share}") for share in (0.3, 0.4)]
+    with pytest.raises(DataError, match="one set of proportions, but 2 constraints state them: '0.3' and '0.4'"):
+        TiltClassifier(said, method="label_regularization").fit(TEXTS, HALF)
+    options = {"proportions": {"b": 0.3, "h": 0.7}}
+    TiltClassifier(said, method="label_regularization", method_options=options).fit(TEXTS, HALF)

@@ -60,7 +60,8 @@ def compare(
     task : {"auto", "classify", "tag"}
         Documents or sequences; ``auto``: as y_test tells.
     classes : list, optional
-        All labels. Default: those of the constraint file, else of y, else of the constraints.
+        All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
+        constraints).
     labelled : int, optional
         Keep the labels of so many training instances, drawn at random, and take the others away.
     random_state : int

@@ -40,8 +40,8 @@ def encode_tags(
 ) -> tuple[npt.NDArray[Any], IntArray]:
     """Sorted classes, and the class number of every position (−1: unlabelled).
 
-    Classes are ``classes`` if given, else the labels of y, else ``named``, the labels that constraints name; there must
-    be ``least`` of them.
+    Classes are ``classes`` if given, else the labels of y and, where these are fewer than two, ``named``, the labels that
+    constraints name; there must be ``least`` of them.
 
     >>> from tiltfit.data.sequences import as_sequences
     >>> found, codes = encode_tags([["b", None], None], as_sequences([["x", "y"], ["z"]]), classes=["a", "b"])
@@ -168,7 +168,9 @@ def _classes(
             raise DataError(f"classes names a label twice: {found}.")
     else:
         unique = {_key(c): c for c in (_label(v, "A label of a constraint") for v in named)}
-        found = [value for _, value in known] or list(unique.values())
+        # One label is not all there are, so that the constraints are asked, too.
+        shown = {key: key[1] for key in known}
+        found = list((shown if len(shown) > 1 else shown | unique).values())
     if not found:
         lacking = "is None" if y is None else "has no label"
         raise DataError(

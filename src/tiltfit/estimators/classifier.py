@@ -27,7 +27,7 @@ from tiltfit.estimators.encoders import (
     has_text,
     matrix_inputs,
 )
-from tiltfit.estimators.learning import fitted_prices, learn, projected, report, warn, warned_already
+from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, warn, warned_already
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
@@ -65,7 +65,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     constraints : constraints, a ``ConstraintSet``, or the path of a TOML file
         What is known: ``expect("hockey", given=word("puck")).about(0.9)``.
     classes : list, optional
-        All labels. Default: those of the constraint file, else of y, else of the constraints.
+        All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
+        constraints).
     model : {"maxent", "naive_bayes", "bernoulli_naive_bayes"}
         Maximum entropy, p(y|x); or a generative model p(x, y) of counts (multinomial) or of zeros and ones, with which
         Eq. 6 has −log p(x, y) and −log p(x) added: posterior regularization.
@@ -249,10 +250,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         is_hashed = bool(names and buckets(names))
         model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
         model = as_model(model, options.model, classes.tolist())
-        grounded = ground(
-            constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
-            online=options.solver == "online", separate=options.method.separate, banned=banned,
-            violations=options.method.violations,
+        grounded = ground_for(
+            options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength,
+            workers, check=lambda grounded: None, online=options.solver == "online", separate=options.method.separate,
+            banned=banned, violations=options.method.violations,
         )  # fmt: skip
         told = grounded.tilt is not None or bool(np.any(labels >= 0))
         options.check_anything(told, "row")

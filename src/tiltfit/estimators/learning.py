@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import (
+    ConflictError,
     DataError,
     NotConvergedWarning,
     NotSavedWarning,
     RestingConstraintWarning,
+    TiltfitWarning,
     UnmetConstraintWarning,
     UnsupportedError,
 )
@@ -23,14 +26,15 @@ from tiltfit.estimators.starts import generator
 from tiltfit.estimators.streaming import Stream, fit_online
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import STOPPED, Development
-from tiltfit.methods.method import Run, Task
+from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
-from tiltfit.projections.grounding import Grounded, Key
+from tiltfit.projections.grounding import Grounded, Key, ground
 from tiltfit.projections.information import Projection
 from tiltfit.projections.sequences import SequenceRows
 from tiltfit.projections.stochastic import project
@@ -38,6 +42,33 @@ from tiltfit.report.constraints import ConstraintReport, report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def ground_for(
+    method: Method, constraints: ConstraintSet, *arguments: Any, check: Callable[[Grounded], None], **how: Any
+) -> Grounded:
+    """``ground`` for a method, and ``check`` of the result. Constraints that cannot hold together are no reason to stop
+    one that does not follow them: it is said, and they are softened for the report, which tells how far the model is
+    from each."""
+    try:
+        grounded = ground(constraints, *arguments, **how)
+        check(grounded)
+        return grounded
+    except ConflictError as error:
+        if method.follows:
+            raise
+        warnings.warn(
+            f"{error} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
+            "soft.)",
+            UnmetConstraintWarning,
+            stacklevel=4,
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiltfitWarning)  # what rests has been said
+        soft = tuple(replace(c, slack=1.0) if c.is_hard else c for c in constraints)
+        grounded = ground(ConstraintSet(soft, constraints.classes), *arguments, **how)
+    check(grounded)
+    return replace(grounded, constraints=constraints)
 
 
 def learn(

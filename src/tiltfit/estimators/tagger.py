@@ -7,7 +7,7 @@ import numbers
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from tiltfit.data.sequences import Sequences, as_sequences, encode_known_tags, e
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
-from tiltfit.estimators.learning import fitted_prices, learn, projected, report, solve, warn, warned_already
+from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, solve, warn, warned_already
 from tiltfit.estimators.options import TAGGERS, Options, threads
 from tiltfit.estimators.sequence_encoder import (
     PLAIN_EDGES,
@@ -69,7 +69,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     constraints : constraints, a ``ConstraintSet``, or the path of a TOML file
         What is known: ``expect("author", given=word("and")).about(0.8)``, ``expect.stay().about(0.9)``.
     classes : list, optional
-        All labels. Default: those of the constraint file, else of y, else of the constraints.
+        All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
+        constraints).
     model : {"crf", "hmm"}
         A conditional random field, p(y|x); or a hidden Markov model p(x, y), with which Eq. 6 has −log p(x, y) and
         −log p(x) added: posterior regularization.
@@ -242,12 +243,12 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
         inputs = sequences.inputs()
-        grounded = ground(
-            constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
-            inference=self.inference, seed=seed, online=options.solver == "online", separate=options.method.separate,
-            banned=banned, violations=options.method.violations,
+        grounded = ground_for(
+            options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
+            check=partial(refuse_impossible, model), inference=self.inference, seed=seed,
+            online=options.solver == "online", separate=options.method.separate, banned=banned,
+            violations=options.method.violations,
         )  # fmt: skip
-        refuse_impossible(model, grounded)
         votes = options.votes(constraints, inputs)
         problem = Problem(
             model=model,

@@ -37,7 +37,8 @@ def encode_known(
 ) -> tuple[Classes, IntArray, BoolArray | None]:
     """Sorted classes, the class number of every row (−1: unlabelled), and what sets rule out (rows × classes).
 
-    Classes come from ``declared``, else from the constraint file, else from y, else from the constraints' labels.
+    Classes come from ``declared``, else from the constraint file, else from y; from the constraints' labels, too, where
+    y shows fewer than two.
     """
     declared = declared if declared is not None else constraints.classes
     named = list(declared) if declared is not None else None
@@ -142,13 +143,13 @@ def warn_unspoken_classes(
 
 
 def _warn_alike(found: list[Any]) -> None:
-    """Classes that only the constraints name may be misspelt."""
+    """Classes that the constraints name may be misspelt."""
     texts = [name for name in found if isinstance(name, str)]
     for k, name in enumerate(texts):
         guess = nearest(name, texts[:k], cutoff=0.92)
         if guess is not None:
             warnings.warn(
-                f"The constraints speak of {guess!r} and of {name!r}: if these are one class, one is misspelt. "
+                f"Labels and constraints speak of {guess!r} and of {name!r}: if these are one class, one is misspelt. "
                 "classes= says which there are.",
                 TiltfitWarning,
                 stacklevel=5,
@@ -186,11 +187,13 @@ def _classes(named: list[object] | None, known: Sequence[Any], constraints: Cons
         found = [_plain(v) for v in named]
         if len({exact(v) for v in found}) < len(found):
             raise DataError(f"classes names a label twice: {found}.")
-    elif len(known):
-        found = list({exact(_plain(v)): _plain(v) for v in known}.values())
     else:
-        found = list({exact(name): name for c in constraints for name in c.names}.values())
-        _warn_alike(found)
+        labels = {exact(_plain(v)): _plain(v) for v in known}
+        spoken = {exact(name): name for c in constraints for name in c.names}
+        # One label is not all there are, so that the constraints are asked, too.
+        found = list((labels if len(labels) > 1 else labels | spoken).values())
+        if len(labels) < 2:
+            _warn_alike(found)
     if not found:
         who = "requires y to be passed, but the target y is None" if y is None else "has no label in y"
         raise DataError(

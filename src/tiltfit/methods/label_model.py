@@ -104,7 +104,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     problem = task.problem
     voted = votes.voted & (problem.labels < 0)
     if not voted.any():
-        raise nothing_voted("label_model")
+        raise nothing_voted(task, "label_model")
     known = np.flatnonzero(problem.labels >= 0)
     ruled_out[known] = True
     ruled_out[known, problem.labels[known]] = False
