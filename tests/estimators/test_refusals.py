@@ -97,7 +97,7 @@ def test_conflicts_do_not_stop_methods_that_do_not_follow_constraints(method):
     share = found.predict_proba(["ice and puck"])[0]
     assert ices.model == pytest.approx(share[0])
     assert ices.model_violation == pytest.approx(1 - share[0])
-    assert pucks.sentence == 'all documents with the word "puck" are h'
+    assert pucks.sentence == 'exactly 100% of documents with the word "puck" are h'
     with pytest.raises(ConflictError):
         found.project(TEXTS)
 
@@ -111,7 +111,7 @@ def test_conflicts_with_labels_do_not_stop_them_either():
 
 
 def test_conflicts_in_sequences():
-    said = [expect("B-x", given=word("Bob")).exactly(0), expect("O", given=word("Bob")).exactly(0)]
+    said = [expect("B-x", given=word("Bob")).exactly(0), expect("O", given=word("Bob") | word("call")).exactly(0)]
     tagger = TiltTagger(said, classes=["B-x", "O"], method="supervised")
     with pytest.warns(UnmetConstraintWarning, match="method='supervised' does not follow"):
         tagger.fit(ADS, [["O", "B-x"], ["O", "B-x"], None])

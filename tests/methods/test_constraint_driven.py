@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, word
-from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError
+from tiltfit.errors import DataError, NotConvergedWarning, TiltfitWarning, UnsupportedError
 
 # Most tests look at a single round.
 pytestmark = pytest.mark.filterwarnings("ignore:.*labels still change")

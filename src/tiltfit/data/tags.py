@@ -40,8 +40,8 @@ def encode_tags(
 ) -> tuple[npt.NDArray[Any], IntArray]:
     """Sorted classes, and the class number of every position (−1: unlabelled).
 
-    Classes are ``classes`` if given, else the labels of y and, where these are fewer than two, ``named``, the labels that
-    constraints name; there must be ``least`` of them.
+    Classes are ``classes`` if given, else the labels of y and, where these are fewer than two, ``named``, the labels
+    that constraints name; there must be ``least`` of them.
 
     >>> from tiltfit.data.sequences import as_sequences
     >>> found, codes = encode_tags([["b", None], None], as_sequences([["x", "y"], ["z"]]), classes=["a", "b"])
