@@ -32,6 +32,8 @@ TAGS = [["s", "n"], None, ["s", None, None]]
         (TiltClassifier, {"method": "hmm"}, "'hmm' is a model of TiltTagger"),
         (TiltClassifier, {"method": "joint"}, "'joint' is a solver: say solver='joint'"),
         (TiltClassifier, {"method": "codel"}, 'Did you mean "codl"'),
+        (TiltClassifier, {"method": ["ap"]}, "is not supported: use 'ap'"),
+        (TiltClassifier, {"model": {"maxent": 1}}, "is not supported: use 'maxent'"),
     ],
 )
 def test_a_word_in_the_wrong_place_is_told_where_it_belongs(estimator, given, hint):

@@ -181,7 +181,7 @@ def _one_of(name: str, value: object, known: tuple[str, ...], hint: str = "") ->
 
 def _not_a_model(value: object, models: tuple[str, ...]) -> str:
     """What to say of a word that is none of these models, but something else."""
-    if value in METHODS:
+    if value in tuple(METHODS):
         return f" {value!r} is a method: say method={value!r}."
     if value in CLASSIFIERS or value in TAGGERS:
         other = "TiltClassifier, for documents or rows" if models == TAGGERS else "TiltTagger, for sequences"
