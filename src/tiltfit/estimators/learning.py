@@ -49,7 +49,7 @@ def ground_for(
 ) -> Grounded:
     """``ground`` for a method, and ``check`` of the result. Constraints that cannot hold together are no reason to stop
     one that does not follow them: it is said, and they are softened for the report, which tells how far the model is
-    from each."""
+    from each. (A ``distributed_as`` with a label that known labels rule out has no soft form, and is refused.)"""
     try:
         grounded = ground(constraints, *arguments, **how)
         check(grounded)
@@ -57,17 +57,18 @@ def ground_for(
     except ConflictError as error:
         if method.follows:
             raise
-        warnings.warn(
-            f"{error} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
-            "soft.)",
-            UnmetConstraintWarning,
-            stacklevel=4,
-        )
+        conflict = error
+    soft = tuple(replace(c, slack=1.0) if c.is_hard else c for c in constraints)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TiltfitWarning)  # what rests has been said
-        soft = tuple(replace(c, slack=1.0) if c.is_hard else c for c in constraints)
         grounded = ground(ConstraintSet(soft, constraints.classes), *arguments, **how)
     check(grounded)
+    warnings.warn(
+        f"{conflict} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
+        "soft.)",
+        UnmetConstraintWarning,
+        stacklevel=4,
+    )
     return replace(grounded, constraints=constraints)
 
 
