@@ -101,6 +101,18 @@ def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.6) -> st
     return by_fold[found[0]] if found else None
 
 
+def listed(names: Iterable[object], most: int = 3) -> str:
+    """The first few of some names, and how many more there are.
+
+    >>> listed(["a", "b"]), listed("abcdefg")
+    ("'a' and 'b'", "'a', 'b', 'c' and 4 more")
+    """
+    shown = [repr(name) for name in names]
+    if len(shown) > most:
+        shown = [*shown[:most], f"{len(shown) - most} more"]
+    return " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 else "".join(shown)
+
+
 def did_you_mean(name: object, known: Iterable[object]) -> str:
     """A clause to append to a message: ``' Did you mean "hockey"?'`` or nothing."""
     guess = nearest(name, known)

@@ -148,6 +148,17 @@ def test_nothing_to_learn_from(trained: Path, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_clusters_need_only_names(trained: Path, tmp_path: Path) -> None:
+    base = ["train", trained / "test.jsonl", "--ignore-labels", "-o", tmp_path / "m.tilt", "--method", "em"]
+    found = document(*base, "--model", "naive_bayes", "--classes", "a,b", "--seed", 1)
+    assert (found["labelled"], found["classes"]) == (0, ["a", "b"])
+    assert 0.2 < found["proportions"]["a"] < 0.8  # the two kinds of documents there are
+    assert "Name them: --classes A,B" in refused(*base, "--model", "naive_bayes")
+    assert "cannot train --model 'maxent'" in refused(*base, "--classes", "a,b")
+    assert "--method em --model naive_bayes --classes" in refused(*base[:-2])
+    assert "takes no constraints, but there are 2" in refused(*base, "--model", "naive_bayes", "-c", trained / "c.toml")
+
+
 def test_ignored_labels_change_nothing(trained: Path, tmp_path: Path) -> None:
     write(tmp_path / "d.jsonl", documents(120, 0))
     found = document(

@@ -61,7 +61,8 @@ def test_verbose_shows_all_constraints_at_every_checkpoint(folder: Path, tmp_pat
 
 
 def test_quiet_is_silent(folder: Path, tmp_path: Path) -> None:
-    assert trained(folder, "-o", tmp_path / "m.tilt", "--checkpoint", CHUNK, "--quiet", "--verbose") == ("", "")
+    again = ("--fresh", "--checkpoint", CHUNK, "--quiet", "--verbose")
+    assert trained(folder, "-o", tmp_path / "m.tilt", *again) == ("", "")
 
 
 def test_json(folder: Path, tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_the_first_chunk_is_waited_for_where_it_decides(
     monkeypatch.setattr(chunks, "WAIT", -1.0)
     text = (folder / "d.jsonl").read_bytes()
     trained(folder, "-o", tmp_path / "m.tilt", "--column", "season", stdin=text)
-    assert run("train", "--online", "-", "-o", tmp_path / "m.tilt", stdin=text)[0] == 0
+    assert run("train", "--online", "-", "-o", tmp_path / "n.tilt", stdin=text)[0] == 0
     assert sizes == [256, 44] * 2
 
 

@@ -60,7 +60,7 @@ def test_a_malformed_line_is_fatal_or_left_out(folder: Path, tmp_path: Path, lin
     said = failed(folder, tmp_path, data=data, kept=128)
     assert "x.jsonl, line 151: " in said
     assert said.endswith("--on-error skip leaves such records out, and counts them.\n")
-    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--on-error", "skip", data=data)
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--fresh", "--on-error", "skip", data=data)
     assert "Learned from 300 documents" in out
     assert "Left out 1 record:\n  " in out
     assert "x.jsonl, line 151: " in out
@@ -79,14 +79,13 @@ def test_a_constraint_that_is_refused_is_no_bad_record(folder: Path, tmp_path: P
 
 def test_many_malformed_lines_are_counted_and_the_first_shown(folder: Path, tmp_path: Path) -> None:
     data = with_lines(folder, *["{no"] * 7)
-    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--on-error", "skip", data=data)
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--fresh", "--on-error", "skip", data=data)
     assert "Left out 7 records:" in out
     assert "line 155: " in out
     assert "line 156: " not in out
     assert "  and 2 more" in out
-    found = document(
-        "train", "--online", folder / data, "-c", folder / "c.toml", "-o", tmp_path / "m.tilt", "--on-error", "skip"
-    )
+    given = ("train", "--online", folder / data, "-c", folder / "c.toml", "-o", tmp_path / "m.tilt", "--fresh")
+    found = document(*given, "--on-error", "skip")
     assert (found["rows"], found["malformed"], len(found["problems"])) == (300, 7, 5)
 
 
@@ -98,7 +97,7 @@ def test_a_label_that_is_no_class(folder: Path, tmp_path: Path, after: int) -> N
     assert f"x.jsonl, line {after + 1}: the label 'golf' is not one of the classes (baseball, hockey)" in said
     assert "--classes" in said
     assert "--on-error skip" in said
-    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--on-error", "skip", data=data)
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--fresh", "--on-error", "skip", data=data)
     assert "Learned from 300 documents" in out
     assert "Left out 2 records:" in out
     assert 'Did you mean "hockey"?' in out
@@ -111,7 +110,8 @@ def test_a_label_first_seen_late(folder: Path, tmp_path: Path) -> None:
     code, _, err = run("train", "--online", folder / data, "-o", tmp_path / "m.tilt")
     assert code == 2
     assert "x.jsonl, line 151: the label 'golf' is not one of the classes" in err
-    found = document("train", "--online", folder / data, "-o", tmp_path / "m.tilt", "--classes", "baseball,golf,hockey")
+    given = ("train", "--online", folder / data, "-o", tmp_path / "m.tilt", "--fresh")
+    found = document(*given, "--classes", "baseball,golf,hockey")
     assert found["classes"] == ["baseball", "golf", "hockey"]
 
 
@@ -122,7 +122,7 @@ def test_a_tag_first_seen_late(folder: Path, tmp_path: Path) -> None:
     given = ("train", "--online", tmp_path / "x.conll", "-c", tmp_path / "c.toml", "-o", tmp_path / "m.tilt")
     said = refused(*given)
     assert "x.conll, line 241: the label 'price' is not one of the classes (contact, size)" in said
-    found = document(*given, "--on-error", "skip")
+    found = document(*given, "--fresh", "--on-error", "skip")
     assert (found["rows"], found["tokens"], found["unfit"]) == (80, 160, 1)
 
 
@@ -134,7 +134,7 @@ def test_a_sequence_that_is_not_well_formed(tmp_path: Path) -> None:
     assert code == 2
     assert "x.conll, line 281: " in err
     assert "which may not stand there" in err
-    found = document(*given, "--on-error", "skip")
+    found = document(*given, "--fresh", "--on-error", "skip")
     assert (found["rows"], found["unfit"]) == (70, 1)
 
 
@@ -142,7 +142,8 @@ def test_a_number_that_is_missing(folder: Path, tmp_path: Path) -> None:
     data = with_lines(folder, {"text": "ice"})
     said = failed(folder, tmp_path, "--column", "season", data=data, kept=128)
     assert "x.jsonl, line 151: Column 'season' of X is NaN" in said
-    out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--column", "season", "--on-error", "skip", data=data)
+    how = ("--fresh", "--column", "season", "--on-error", "skip")
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", *how, data=data)
     assert "Learned from 300 documents" in out
 
 
@@ -231,7 +232,7 @@ def test_options_that_make_no_sense_for_sequences_online(folder: Path, tmp_path:
 @pytest.mark.parametrize(
     "option",
     ["--passes 2", "--horizon 9", "--steps printed", "--eta0 1", "--batch-size 9", "--checkpoint 9", "--on-error skip",
-     "--resume", "--from m.tilt", "--verbose"],
+     "--resume", "--fresh", "--from m.tilt", "--verbose"],
 )  # fmt: skip
 def test_options_of_streams_need_online(folder: Path, tmp_path: Path, option: str) -> None:
     said = refused("train", folder / "d.jsonl", "-o", tmp_path / "m.tilt", *option.split())

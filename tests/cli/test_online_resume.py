@@ -183,7 +183,7 @@ def test_other_data_of_the_same_name_are_refused(folder: Path, tmp_path: Path, c
     data.write_text(lines(rows))
     said = refused(*again, "--quiet")
     assert f"{data}: the first 128 rows are not those that {tmp_path / 'm.tilt'} has learned from." in said
-    assert "leave out --resume to begin again. To go on with new data, use --from " in said
+    assert "say --fresh instead to begin again. To go on with new data, use --from " in said
     assert said.endswith("another -o.\n")
     assert (tmp_path / "m.tilt").read_bytes() == before
 
@@ -253,11 +253,33 @@ def test_a_malformed_line_may_be_skipped_when_a_run_is_taken_up(folder: Path, tm
     assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
 
 
-def test_without_resume_an_existing_model_is_kept_until_the_first_checkpoint(folder: Path, tmp_path: Path) -> None:
+def test_a_run_is_not_replaced_by_whoever_forgets_to_resume_it(folder: Path, tmp_path: Path) -> None:
+    trained(folder, "-o", tmp_path / "m.tilt")
+    before = (tmp_path / "m.tilt").read_bytes()
+    said = refused("train", "--online", folder / "d.jsonl", "-c", folder / "c.toml", "-o", tmp_path / "m.tilt")
+    assert "m.tilt holds what an earlier run has learned" in said
+    assert "--resume, begin again with --fresh, or choose another -o" in said
+    assert (tmp_path / "m.tilt").read_bytes() == before
+    trained(folder, "-o", tmp_path / "m.tilt", "--fresh", "--alpha", 0.5)
+    assert (tmp_path / "m.tilt").read_bytes() != before
+    code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--fresh", "--resume")
+    assert (code, "leave one of them out" in err) == (2, True)
+
+
+def test_what_is_no_run_is_replaced_as_ever(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.tilt").write_text("no model")
+    trained(folder, "-o", tmp_path / "m.tilt")
+    code, _, err = run("train", folder / "d.jsonl", "-c", folder / "c.toml", "-o", tmp_path / "batch.tilt")
+    assert code == 0, err
+    trained(folder, "-o", tmp_path / "batch.tilt")
+    assert (tmp_path / "batch.tilt").read_bytes() == (tmp_path / "m.tilt").read_bytes()
+
+
+def test_an_existing_model_is_kept_until_the_first_checkpoint(folder: Path, tmp_path: Path) -> None:
     trained(folder, "-o", tmp_path / "m.tilt")
     before = (tmp_path / "m.tilt").read_bytes()
     (folder / "broken.jsonl").write_text("{no\n")
-    assert online(folder, "-o", tmp_path / "m.tilt", data="broken.jsonl")[0] == 2
+    assert online(folder, "-o", tmp_path / "m.tilt", "--fresh", data="broken.jsonl")[0] == 2
     assert (tmp_path / "m.tilt").read_bytes() == before
 
 
@@ -285,7 +307,7 @@ def listing():
 
 assert train("whole.tilt") == 0  # compiles what is needed, and says how long a run takes
 start = time.perf_counter()
-assert train("whole.tilt") == 0
+assert train("whole.tilt", "--fresh") == 0
 seconds = time.perf_counter() - start
 rng, kills, places = random.Random(seed), 0, set()
 while True:

@@ -125,6 +125,9 @@ def test_nothing_to_learn_from(tagging: Path, tmp_path: Path) -> None:
     base = ["train", "-o", tmp_path / "m.tilt", "--task", "tag"]
     (tmp_path / "d.txt").write_text("big\nroom\n")
     assert "no token has a label and there are no constraints" in refused(*base, tmp_path / "d.txt")
+    assert "--method em --model hmm --classes" in refused(*base, tmp_path / "d.txt")
+    found = document(*base, tmp_path / "d.txt", "--method", "em", "--model", "hmm", "--classes", "a,b")
+    assert (found["labelled"], found["classes"]) == (0, ["a", "b"])
     assert "the labels are ignored" in refused(*base, tagging / "train.conll", "--ignore-labels")
 
 

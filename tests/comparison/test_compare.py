@@ -96,6 +96,32 @@ def test_methods_with_names_and_parameters_of_their_own() -> None:
     assert found["hard"].figures["log_loss"].difference is not None
 
 
+def test_words_with_commas_between_them_are_a_list() -> None:
+    assert [row.name for row in run(methods="ap, vote")] == ["ap", "vote"]
+
+
+def test_methods_that_take_no_constraints_run_without_them() -> None:
+    found = run(SAID, TEXTS, LABELS, methods=["ap", "em", "em/bernoulli_naive_bayes"], labelled=6)
+    row = found["em"]
+    assert (row.status, row.model, row.worst_violation) == ("ok", "naive_bayes", None)
+    with_model, without_constraints = row.notes
+    assert with_model == "with model='naive_bayes', since method='em' cannot train 'maxent'"
+    assert without_constraints == "without the constraints, since method='em' takes none"
+    assert found["em/bernoulli_naive_bayes"].notes == (without_constraints,)
+    assert found["ap"].notes == ()
+    assert "em: with model='naive_bayes', since method='em' cannot train 'maxent'; without" in " ".join(
+        str(found).split()
+    )
+    assert Comparison.from_dict(found.to_dict()) == found
+    assert any("clusters" in note for note in run(methods=["em"])["em"].notes)
+
+
+def test_figures_of_em_are_those_of_em() -> None:
+    found = run(SAID, TEXTS, LABELS, methods=["em"])["em"]
+    clf = TiltClassifier(classes=sorted(set(LABELS)), method="em", model="naive_bayes", random_state=0)
+    assert found.figures["accuracy"].value == clf.fit(TEXTS, LABELS).score(*TEST)
+
+
 def test_a_refused_method_stops_nobody_and_says_why() -> None:
     found = run(methods=["supervised", "ap/no_such_model", "ap"])
     assert [row.status for row in found] == ["refused", "refused", "ok"]

@@ -135,8 +135,10 @@ def test_plot(tmp_path: Path) -> None:
     COMPARISON.plot(ax, "log_loss")
     assert ax.get_title() == "log-loss (lower is better)"
     assert [t.get_text() for t in ax.get_yticklabels()] == [
-        "ap", "label_regularization", r"AP, a long name [red]\x1b",
+        "ap", "label_regularization", r"AP, a long name [red]\x1b", *(row.name for row in COMPARISON if not row.ok),
     ]  # fmt: skip
+    told = {text.get_text(): text.xy[1] for text in ax.texts}
+    assert {row.status: k for k, row in enumerate(COMPARISON) if not row.ok}.items() <= told.items()
     intervals = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linestyle() == "-"]
     assert [list(x) for x in intervals] == [
         [r.figures["log_loss"].low, r.figures["log_loss"].high] for r in COMPARISON if r.ok

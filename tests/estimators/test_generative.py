@@ -214,7 +214,7 @@ def test_em_needs_a_generative_model(model, near):
 
 
 def test_em_has_no_constraints():
-    with pytest.raises(UnsupportedError, match="method='em' knows no constraints.*puck.*method='ap'"):
+    with pytest.raises(UnsupportedError, match="method='em' takes no constraints, but there are 2.*puck.*method='ap'"):
         TiltClassifier(PUCK, model="naive_bayes", method="em").fit(TEXTS)
 
 

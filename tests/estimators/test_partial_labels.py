@@ -126,11 +126,36 @@ def test_minus_one_beside_sets():
     assert (found[0].tolist(), found[1].tolist()) == ([0, 1], [-1, -1, 0])
 
 
+@pytest.mark.parametrize("mark", [-1, np.int64(-1), -1.0])
+def test_minus_one_in_a_set_is_no_class_where_it_means_unlabelled(mark):
+    for y in ([0, 1, {mark, 0}], [mark, {mark, 0, 1}, 0], [0, 1, {mark}]):
+        with pytest.raises(DataError, match=r"is a set with -1, which means unlabelled"):
+            encode_known(y, 3, None, ConstraintSet())
+        with pytest.raises(DataError, match=r"is a set with -1, which means unlabelled"):
+            encode_known_tags([y], as_sequences([["x", "y", "z"]]))
+
+
+def test_a_mark_that_is_a_class_may_be_in_a_set():
+    for classes, y in (([-1, 0, 1], [0, 1, {-1}]), (["", "a", "b"], ["a", "b", {""}])):
+        found = encode_known(y, 3, classes, ConstraintSet())
+        assert (found[1].tolist(), found[2]) == ([1, 2, 0], None)
+        found = encode_known_tags([y], as_sequences([["x", "y", "z"]]), classes)
+        assert (found[1].tolist(), found[2]) == ([1, 2, 0], None)
+    assert encode_known([1, {-1}, 1], 3, None, ConstraintSet())[1].tolist() == [1, 0, 1]
+    assert encode_known_tags([[1, {-1}, 1]], as_sequences([["x", "y", "z"]]))[1].tolist() == [1, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("entry", "error", "message"),
     [
         (set(), DataError, r"y\[1\] is an empty set"),
         ({"a", None}, DataError, r"y\[1\] is a set with a missing value"),
+        ({None}, DataError, r"y\[1\] is a set with a missing value.*None alone"),
+        ({float("nan")}, DataError, r"y\[1\] is a set with a missing value"),
+        ({"a", ""}, DataError, r"y\[1\] is a set with an empty text.*Leave it out.*classes="),
+        ({""}, DataError, r"y\[1\] is a set with an empty text"),
+        ({-1, 3}, DataError, r"y\[1\] is a set with -1, which means unlabelled.*Leave it out.*classes="),
+        ({-1}, DataError, r"y\[1\] is a set with -1"),
         ({"a", "hocky"}, UnknownLabelError, r"The set y\[1\] holds the label 'hocky', which is not one of"),
         ({"a", ("b", "c")}, ValueError, "must be one value, but is"),
         (["a", "b"], DataError, "A set means that the label is one of its members"),
@@ -211,6 +236,9 @@ def test_the_labels_of_sets_are_classes_of_a_tagger():
     [
         (set(), DataError, r"y\[0\]\[1\]\) is an empty set"),
         ({"c", float("nan")}, DataError, r"y\[0\]\[1\]\) is a set with a missing value"),
+        ({None}, DataError, r"y\[0\]\[1\]\) is a set with a missing value"),
+        ({"c", ""}, DataError, r"y\[0\]\[1\]\) is a set with an empty text.*Leave it out"),
+        ({-1}, DataError, r"y\[0\]\[1\]\) is a set with -1, which means unlabelled"),
         ({"c", "sise"}, UnknownLabelError, r"y\[0\]\[1\]\) is a set with the label 'sise', which is not one of"),
         ({"c", ("n",)}, DataError, r"A label in Position 1 of sequence 0 \(y\[0\]\[1\]\) is \('n',\)"),
     ],

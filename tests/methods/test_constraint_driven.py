@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, word
-from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError
+from tiltfit.errors import DataError, NotConvergedWarning, TiltfitWarning, UnsupportedError
 
 # Most tests look at a single round.
 pytestmark = pytest.mark.filterwarnings("ignore:.*labels still change")
@@ -60,9 +60,9 @@ def test_without_penalties_one_label_each_is_self_training():
     supervised = classifier(method="supervised").fit(TEXTS, LABELS)
     said = [None if label else guess for label, guess in zip(LABELS, supervised.predict(TEXTS), strict=True)]
     wanted = classifier(method="supervised").fit(TEXTS, said)
-    found = classifier(rho=0, top_k=1, tau=0.0, rounds=1).fit(TEXTS, LABELS)
+    found = classifier(rho=0, top_k=1, tau=0.0, max_rounds=1).fit(TEXTS, LABELS)
     np.testing.assert_allclose(flat(found), flat(wanted), atol=1e-6)
-    average = classifier(rho=0, top_k=1, tau=0.3, rounds=1).fit(TEXTS, LABELS)
+    average = classifier(rho=0, top_k=1, tau=0.3, max_rounds=1).fit(TEXTS, LABELS)
     np.testing.assert_allclose(flat(average), 0.3 * flat(supervised) + 0.7 * flat(wanted), atol=1e-6)
 
 
@@ -70,7 +70,7 @@ def test_so_for_sequences_by_viterbi():
     supervised = tagger(method="supervised").fit(ADS, TAGS)
     said = [None if tags else guess for tags, guess in zip(TAGS, supervised.predict(ADS), strict=True)]
     wanted = tagger([], method="supervised").fit(ADS, said)
-    found = tagger(rho=0.0, top_k=1, tau=0.0, rounds=1).fit(ADS, TAGS)
+    found = tagger(rho=0.0, top_k=1, tau=0.0, max_rounds=1).fit(ADS, TAGS)
     np.testing.assert_allclose(flat(found), flat(wanted), atol=1e-6)
 
 
@@ -81,7 +81,7 @@ def test_each_of_k_labellings_counts_as_a_kth():
     inputs = [x for x in unlabelled for _ in range(3)]
     weight = [1 / 3] * len(inputs) + [1.0] * len(ADS)
     wanted = tagger([], method="supervised").fit(inputs + ADS, lists + [None] * len(ADS), weight)
-    found = tagger(rho=0.0, top_k=3, tau=0.0, rounds=1).fit(ADS, TAGS)
+    found = tagger(rho=0.0, top_k=3, tau=0.0, max_rounds=1).fit(ADS, TAGS)
     assert set(found.attribute_names_) == set(wanted.attribute_names_)
     names = list(wanted.attribute_names_)
     np.testing.assert_allclose(
@@ -93,7 +93,7 @@ def test_each_of_k_labellings_counts_as_a_kth():
 def test_penalties_turn_labels():
     """The supervised model has never seen "rink" beside "puck"; a high enough price decides against it."""
     said = [expect("b", given=word("puck")).about(0.9, name="wrong")]
-    turned = classifier(said, rho={"wrong": 50.0}, tau=0.0, rounds=1).fit(TEXTS, LABELS)
+    turned = classifier(said, rho={"wrong": 50.0}, tau=0.0, max_rounds=1).fit(TEXTS, LABELS)
     supervised = classifier(method="supervised").fit(TEXTS, LABELS)
     says = ["b" if "puck" in text else guess for text, guess in zip(TEXTS, supervised.predict(TEXTS), strict=True)]
     wanted = classifier(method="supervised").fit(
@@ -103,10 +103,10 @@ def test_penalties_turn_labels():
 
 
 def test_it_goes_on_until_labels_no_longer_change():
-    found = tagger(tau=0.5, rounds=40).fit(ADS, TAGS)
+    found = tagger(tau=0.5, max_rounds=40).fit(ADS, TAGS)
     assert found.converged_
     assert 1 <= found.n_iter_ < 40
-    again = tagger(tau=0.5, rounds=found.n_iter_).fit(ADS, TAGS)
+    again = tagger(tau=0.5, max_rounds=found.n_iter_).fit(ADS, TAGS)
     np.testing.assert_array_equal(flat(found), flat(again))
     assert not again.converged_  # it has not seen that the next labels are the same
     assert [r.objective for r in found.history_][-1] == found.objective_
@@ -125,7 +125,7 @@ def test_rules_and_known_tokens_hold():
     rules = [expect("c", given=word("phone")).exactly(1), expect.transition("c", "s").at_most(0)]
     tags = [*TAGS[:4], [None, None, None, "c", None]]
     supervised = tagger(method="supervised").fit(ADS, tags)
-    found = tagger(rules, top_k=1, tau=0.0, rounds=1).fit(ADS, tags)
+    found = tagger(rules, top_k=1, tau=0.0, max_rounds=1).fit(ADS, tags)
 
     def allowed(x, row, known):
         agrees = all(k in (None, y) and (w != "phone" or y == "c") for w, y, k in zip(x, row, known, strict=True))
@@ -148,14 +148,14 @@ def test_statistics_that_must_be_zero():
         once = (row for row in ranked if sum(a != b for a, b in pairwise(row)) <= 1)
         wanted[s] = None if TAGS[s] else next(once)
     alone = tagger([], method="supervised").fit(ADS, wanted)
-    found = tagger(said, top_k=1, beam=1, tau=0.0, rounds=1).fit(ADS, TAGS)
+    found = tagger(said, top_k=1, beam=1, tau=0.0, max_rounds=1).fit(ADS, TAGS)
     np.testing.assert_allclose(flat(found), flat(alone), atol=1e-6)
 
 
 def test_the_number_of_threads_changes_no_bit():
     said = [*CALL, expect.repeats().at_most(0.4)]
     ads, tags = ADS * 20, [*TAGS, *[None] * 5 * 19]
-    one, two = (tagger(said, n_jobs=n, tau=0.5, rounds=3).fit(ads, tags) for n in (1, 2))
+    one, two = (tagger(said, n_jobs=n, tau=0.5, max_rounds=3).fit(ads, tags) for n in (1, 2))
     np.testing.assert_array_equal(flat(one), flat(two))
 
 
@@ -196,18 +196,19 @@ def test_penalties_are_estimated_from_counts():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"top_k": 0}, "top_k=0 must be a whole number"),
-        ({"top_k": 1.5}, "top_k=1.5 must be a whole number"),
-        ({"top_k": 2}, "top_k=2 takes all 2 classes"),
-        ({"beam": True}, "beam=True must be a whole number"),
-        ({"rounds": "many"}, "rounds='many' must be a whole number"),
-        ({"tau": 1.1}, "tau=1.1 must be between 0"),
-        ({"tau": "high"}, "tau='high' must be between 0"),
-        ({"tau": float("nan")}, "tau=nan must be between 0"),
-        ({"rho": -1}, "rho is -1, but must be a finite number"),
-        ({"rho": float("inf")}, "rho is inf, but must be a finite number"),
-        ({"rho": [1, 2]}, r"rho is \[1, 2\], but must be a finite number"),
-        ({"rho": {"puck": None}}, "rho of 'puck' is None, but must be"),
+        ({"top_k": 0}, r"method_options={'top_k': 0} must be a whole number of at least 1\."),
+        ({"top_k": 1.5}, "{'top_k': 1.5} must be a whole number"),
+        ({"top_k": 2}, "{'top_k': 2} takes all 2 classes"),
+        ({"beam": True}, "{'beam': True} must be a whole number"),
+        ({"max_rounds": "many"}, "{'max_rounds': 'many'} must be a whole number"),
+        ({"rounds": 3}, "is unknown. Did you mean .max_rounds.*knows"),
+        ({"tau": 1.1}, "{'tau': 1.1} must be a number between 0"),
+        ({"tau": "high"}, "{'tau': 'high'} must be a number between 0"),
+        ({"tau": float("nan")}, "{'tau': nan} must be a number between 0"),
+        ({"rho": -1}, "{'rho': -1} must be a finite number"),
+        ({"rho": float("inf")}, "{'rho': inf} must be a finite number"),
+        ({"rho": [1, 2]}, r"{'rho': \[1, 2\]} must be a finite number"),
+        ({"rho": {"puck": None}}, "{'rho': {'puck': None}} must be"),
         ({"rho": {"about 90% of documents with the word \"puk\" are h": 1.0}}, "no such constraint. Did you mean"),
         ({"lambda": 1}, "'lambda'.*is unknown"),
     ],
@@ -219,8 +220,24 @@ def test_options_that_cannot_be(options, message):
 
 def test_rules_take_no_rho():
     said = [expect("h", given=word("puck")).exactly(1, name="sure")]
-    with pytest.raises(DataError, match="rho of 'sure' has no effect"):
+    with pytest.raises(DataError, match="'rho': ...} of 'sure' has no effect"):
         classifier(said, rho={"sure": 2.0}).fit(TEXTS, LABELS)
+
+
+@pytest.mark.filterwarnings("default:.*labels still change")
+def test_too_few_rounds_are_told_with_what_would_help():
+    with pytest.warns(
+        NotConvergedWarning, match=r"labels still change after 1 rounds.*Raise method_options={'max_rounds': 1}"
+    ):
+        classifier(max_rounds=1, rho=50.0, tau=0.0).fit(TEXTS, LABELS)
+
+
+def test_all_that_is_refused_is_named():
+    said = [expect("h").about(0.9, name="half"), *PUCK, expect("b").at_least(0.1, name="some")]
+    said += [expect("h", given=word("puck")).about(0.5, name="even")]
+    told = "cannot take 3 constraints. 'half' and 'some': it is a share of all the data.*'even': of a single instance"
+    with pytest.raises(UnsupportedError, match=told):
+        classifier(said).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +254,7 @@ def test_rules_take_no_rho():
     ],
 )
 def test_what_says_nothing_of_an_instance_is_refused(constraint, why):
-    with pytest.raises(UnsupportedError, match=f"method='codl' cannot use the constraint .*{why}.*method='ap'"):
+    with pytest.raises(UnsupportedError, match=f"method='codl' cannot take the constraint .*{why}.*method='ap'"):
         classifier([constraint]).fit(TEXTS, LABELS)
 
 
@@ -252,7 +269,7 @@ def test_what_says_nothing_of_an_instance_is_refused(constraint, why):
     ],
 )
 def test_nor_of_a_sequence(constraint):
-    with pytest.raises(UnsupportedError, match="method='codl' cannot use the constraint"):
+    with pytest.raises(UnsupportedError, match="method='codl' cannot take the constraint"):
         tagger([constraint]).fit(ADS, TAGS)
 
 

@@ -22,12 +22,12 @@ def test_self_training_of_documents(model):
     np.testing.assert_array_equal(flat(build("codl", PUCK, tau=1.0).fit(TEXTS, LABELS)), flat(supervised))
     said = [None if label else guess for label, guess in zip(LABELS, supervised.predict(TEXTS), strict=True)]
     wanted = build("supervised").fit(TEXTS, said)
-    found = build("codl", PUCK, rho=0, tau=0.0, rounds=1).fit(TEXTS, LABELS)
+    found = build("codl", PUCK, rho=0, tau=0.0, max_rounds=1).fit(TEXTS, LABELS)
     np.testing.assert_allclose(flat(found), flat(wanted), atol=1e-9)
     # An average of counts: labelled rows as if they weighed what the others do.
     weight = [0.4 * (len(TEXTS) - 2) / 2 if label else 0.6 for label in LABELS]
     both = [label or guess for label, guess in zip(LABELS, said, strict=True)]
-    average = build("codl", PUCK, rho=0, tau=0.4, rounds=1).fit(TEXTS, LABELS)
+    average = build("codl", PUCK, rho=0, tau=0.4, max_rounds=1).fit(TEXTS, LABELS)
     np.testing.assert_allclose(flat(average), flat(build("supervised").fit(TEXTS, both, weight)), atol=1e-9)
 
 
@@ -39,7 +39,7 @@ def test_self_training_of_sequences():
     said = [None if tags else guess for tags, guess in zip(TAGS, supervised.predict(ADS), strict=True)]
     wanted = build("supervised").fit(ADS, said)
     stated = [expect("c", given=word("phone")).about(0.9)]
-    found = build("codl", stated, rho=0.0, top_k=1, tau=0.0, rounds=1).fit(ADS, TAGS)
+    found = build("codl", stated, rho=0.0, top_k=1, tau=0.0, max_rounds=1).fit(ADS, TAGS)
     np.testing.assert_allclose(flat(found), flat(wanted), atol=1e-9)
     assert len(build("codl", stated, tau=0.5).fit(ADS, TAGS).constraint_report_.to_dicts()) == 1
 

@@ -155,6 +155,14 @@ def test_what_has_no_gradient_is_refused_by_name(said, reason):
         TiltTagger([said], method="ge", classes=["c", "s"]).fit(ADS)
 
 
+def test_all_that_has_no_gradient_is_named():
+    hard = [expect("c", given=word(w)).at_least(0.9, name=w) for w in ("call", "ask", "see", "read", "buy")]
+    said = [*hard, expect("s").about(0.5), expect("c", given=CALL).about(0.9, penalty="l1", name="kinked")]
+    told = r"cannot take 6 constraints\. 'call', 'ask', 'see' and 2 more: a hard .*'kinked': \|m − u\| has a kink"
+    with pytest.raises(UnsupportedError, match=told):
+        TiltTagger(said, method="ge", classes=["c", "s"]).fit(ADS)
+
+
 @pytest.mark.parametrize("solver", ["joint", "alternating", "online"])
 def test_it_has_one_solver(solver):
     with pytest.raises(UnsupportedError, match="method='ge' (has no solver|cannot learn online)"):
@@ -206,7 +214,7 @@ def test_entropy_makes_the_model_surer():
 def test_the_strength_of_entropy():
     _, term = caught(TiltClassifier(method="entropy", method_options={"strength": 10.0}), TEXTS, HALF, module=entropy)
     np.testing.assert_allclose(term.weight, 10 / 5)
-    with pytest.raises(DataError, match="'strength': -1"):
+    with pytest.raises(DataError, match=r"^method_options={'strength': -1} must be a finite number of at least 0\.$"):
         TiltClassifier(method="entropy", method_options={"strength": -1}).fit(TEXTS, HALF)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, load, word
-from tiltfit.errors import ConstraintError, DataError
+from tiltfit.errors import DataError
 
 TEXTS = ["puck ice", "puck goal", "bat ball", "ball base", "ice bat", "base", "goal"]
 HALF = ["h", None, "b", None, None, None, None]
@@ -51,20 +51,6 @@ def test_else_the_labels_say_it():
     np.testing.assert_allclose(one.coef_, two.coef_, atol=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"proportions": {"x": 1.0}}, DataError, "'x', which is no class"),
-        ({"proportions": {"b": 0.9, "h": 0.3}}, ConstraintError, "must sum to 1"),
-        ({"proportions": 0.5}, DataError, "must be a dict"),
-        ({"strength": 0}, DataError, "'strength': 0}: a positive"),
-    ],
-)
-def test_bad_options_are_refused(options, error, message):
-    with pytest.raises(error, match=message):
-        lr(**options).fit(TEXTS, HALF)
-
-
 def test_it_needs_labels_and_unlabelled_data():
     with pytest.raises(DataError, match="needs labelled instances"):
         lr(expect().distributed_as(SHARES)).fit(TEXTS)
@@ -93,3 +79,29 @@ def test_methods_that_follow_no_constraints_give_no_advice_about_them():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TiltClassifier(said, method="supervised").fit(TEXTS, HALF)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"proportions": 3}, "{'proportions': 3} must be a dict"),
+        ({"proportions": {}}, "{'proportions': {}} must be a dict"),
+        ({"proportions": {"h": 0.5, "b": 0.6}}, "must be shares whose sum is 1, but it is 1.1"),
+        ({"proportions": {"h": "half", "b": 0.5}}, "must be shares of at least 0"),
+        ({"proportions": {"h": -0.5, "b": 1.5}}, "must be shares of at least 0"),
+        ({"proportions": {"h": 0.5, "bb": 0.5}}, "{'proportions': ...} names 'bb', which is no class"),
+        ({"strength": 0}, "{'strength': 0} must be a positive, finite number"),
+    ],
+)
+def test_options_that_cannot_be(options, message):
+    with pytest.raises(DataError, match=message) as told:
+        TiltClassifier(method="label_regularization", method_options=options, classes=["b", "h"]).fit(TEXTS, HALF)
+    assert "distributed_as" not in str(told.value)
+
+
+def test_proportions_are_stated_once():
+    said = [expect().distributed_as({"b": share, "h": 1 - share}, name=f"{share}") for share in (0.3, 0.4)]
+    with pytest.raises(DataError, match="one set of proportions, but 2 constraints state them: '0.3' and '0.4'"):
+        TiltClassifier(said, method="label_regularization").fit(TEXTS, HALF)
+    options = {"proportions": {"b": 0.3, "h": 0.7}}
+    TiltClassifier(said, method="label_regularization", method_options=options).fit(TEXTS, HALF)

@@ -93,7 +93,9 @@ def test_constraints_are_told_of_but_not_used():
 
 
 def test_too_few_rounds_are_told():
-    with pytest.warns(NotConvergedWarning, match="still change after 1 rounds"):
+    with pytest.warns(
+        NotConvergedWarning, match=r"still change after 1 rounds\. Raise method_options={'max_rounds': 1}\."
+    ):
         classifier(method_options={"threshold": 0.8, "max_rounds": 1}).fit(X, Y)
 
 
@@ -111,7 +113,7 @@ def test_without_labels_it_says_so():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": 0}, "'threshold': 0.*a probability above 0"),
+        ({"threshold": 0}, r"^method_options={'threshold': 0} must be a probability above 0, at most 1\.$"),
         ({"threshold": 1.5}, "'threshold': 1.5"),
         ({"threshold": "high"}, "'threshold': 'high'"),
         ({"threshold": True}, "'threshold': True"),

@@ -57,5 +57,5 @@ def test_options_it_does_not_know_are_refused(given, message):
 def test_constraints_that_only_the_report_looks_at_do_not_make_it_unconverged():
     said = [expect("h", given=word("puck")).at_least(0.9), expect("h", given=word("goal")).at_most(0.1)]
     found = TiltClassifier(said, classes=["b", "h"], method="supervised").fit(TEXTS, ["h", None, "b", None, None, None])
-    assert found.constraint_report_.violated
+    assert max(entry.violation for entry in found.constraint_report_) > 0.1  # q, since no q meets both
     assert found.converged_

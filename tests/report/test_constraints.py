@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from tiltfit import TiltClassifier, expect, word
+from tiltfit import TiltClassifier, column, expect, word
 from tiltfit.errors import RestingConstraintWarning, SamplingWarning
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.projections.information import Projection, Sampling
@@ -109,3 +109,77 @@ def test_noise_is_allowed_for():
     assert allowance(sampled, np.array([2.0, 2.0])).tolist() == pytest.approx([2 * allowance(sampled)[0], 1e-4])
     assert worth(exact, np.array([0])) == (None, None)
     assert worth(sampled, np.array([0, 1])) == (9.0, 100.0)  # JSON has no infinity
+
+
+# Methods that do not follow constraints
+
+SAID = [
+    expect("hockey", given=word("puck")).about(0.95, name="puck"),
+    expect("hockey").about(0.5, name="half"),
+    expect("hockey", given=word("pitcher")).at_least(0.9, name="wrong"),
+    expect("hockey", given=word("saves")).exactly(1, name="rule"),
+    expect("baseball", given=word("curling")).about(0.7, name="idle"),
+]
+
+
+def fitted(method, said=SAID, **parameters):
+    y = [None] * len(TEXTS)
+    y[0], y[1], y[2], y[3] = "hockey", "hockey", "baseball", "baseball"
+    with pytest.warns(RestingConstraintWarning) if said is SAID else nullcontext():
+        return TiltClassifier(said, method=method, **parameters).fit(TEXTS, y).constraint_report_
+
+
+def test_constraints_that_are_not_used_are_judged_by_the_model():
+    report = fitted("supervised")
+    puck, half, wrong, rule, idle = report
+    assert {e.role for e in report} == {"not used"}
+    assert half.verdict == "not used; the model agrees"
+    assert half.status == "met"
+    # At least 90% of what the model gives next to nothing; a soft word for a hard statement that nobody asked to hold.
+    assert wrong.status == "missed"
+    assert wrong.model_violation == pytest.approx(0.9 - wrong.model)
+    assert wrong.verdict == f"not used; the model is off by {100 * wrong.model_violation:.1f}%"
+    assert puck.verdict.startswith("not used; the model is off by")
+    assert rule.verdict == "not used; it would rule labels out"
+    assert idle.verdict == "rests: it finds nothing unlabelled"
+    assert report.worst is wrong
+    assert not report.violated
+
+
+def test_who_votes_is_told():
+    votes = ["votes", "not used", "votes", "votes", "votes"]
+    assert [e.role for e in fitted("vote")] == votes
+    assert [e.role for e in fitted("label_model")] == [votes[0], "states the balance", *votes[2:]]
+    assert fitted("vote")[2].verdict.startswith("votes; the model ")
+
+
+def test_who_states_proportions_is_told():
+    said = [*SAID[:1], expect().distributed_as({"hockey": 0.5, "baseball": 0.5})]
+    assert [e.role for e in fitted("label_regularization", said)] == ["not used", *2 * ["states the proportions"]]
+    options = {"proportions": {"hockey": 0.3, "baseball": 0.7}}
+    assert {e.role for e in fitted("label_regularization", said, method_options=options)} == {"not used"}
+
+
+def test_methods_that_follow_constraints_are_judged_by_q():
+    report = fitted("ap")
+    assert {e.role for e in report} == {None}
+    assert not any("model" in e.verdict for e in report)
+
+
+def test_roles_survive_json_and_are_rendered():
+    report = fitted("supervised")
+    assert ConstraintReport.from_dicts(json.loads(json.dumps(report.to_dicts()))) == report
+    assert str(report).count("not used; the model is off by") == 2
+    page = io.StringIO()
+    Console(width=120, file=page).print(report.to_table())
+    assert "not used; the model agrees" in page.getvalue()
+
+
+def test_the_worst_group_is_that_of_the_model():
+    texts = {"text": ["a a", "b b", "a b", "b b", "a a", "a a"], "of": ["u", "u", "v", "v", "w", "w"]}
+    said, y = [expect("x", per=column("of")).about(0.0)], ["x", "y", None, None, None, None]
+    model = TiltClassifier(said, method="supervised", vectorizer="counts", beta=1e-4).fit(texts, y)
+    entry = model.constraint_report_[0]
+    share = model.predict_proba(texts)[:, 0].reshape(3, 2).mean(axis=1)
+    assert share[2] > share[1]  # of two groups that are not labelled, the second has more of what should not be there
+    assert entry.miss == f"{100 * share[2]:.1f}% in 'w'"

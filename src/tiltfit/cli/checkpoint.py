@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -16,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tiltfit.cli.terminal import plain
-from tiltfit.errors import ModelFileError, UnsupportedError
+from tiltfit.errors import ModelFileError, TiltfitError, UnsupportedError
 
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet, TiltClassifier, TiltTagger
 
 # What may change when a run is taken up: it has no effect on what is learned from the rest.
 _FREE = (
-    "output", "resume", "checkpoint", "passes", "on_error", "jobs", "as_json", "quiet", "verbose", "online", "solver",
-    "task",
+    "output", "resume", "fresh", "checkpoint", "passes", "on_error", "jobs", "as_json", "quiet", "verbose", "online",
+    "solver", "task",
 )  # fmt: skip
 _FILES = ("constraints", "lexicon")  # it is what is in them that counts
 _SHOWN = 5  # problems that are kept
@@ -138,9 +139,26 @@ def take_up(path: Path, run: Mapping[str, Any]) -> tuple[TiltClassifier | TiltTa
         if then.get(name) != run.get(name):
             raise UnsupportedError(
                 f"{path} was begun {_difference(name, then.get(name), run.get(name))} A run is taken up with what it "
-                "was begun with: give that, or leave out --resume to begin again."
+                "was begun with: give that, or say --fresh instead of --resume to begin again."
             )
     return begun.model, begun.place
+
+
+def refuse_replacing(path: Path) -> None:
+    """Refuse to begin a run whose output holds another one: whoever forgot ``--resume`` would lose it."""
+    if not path.exists():
+        return
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            begun = Begun.load(path)
+    except TiltfitError:  # no model, or one that was trained in another way: replaced, as ever
+        return
+    if begun.place is not None:
+        raise UnsupportedError(
+            f"{path} holds what an earlier run has learned, which this run would replace. Go on with --resume, begin "
+            "again with --fresh, or choose another -o."
+        )
 
 
 def _difference(name: str, then: Any, now: Any) -> str:

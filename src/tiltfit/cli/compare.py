@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiltfit.cli.fitting import Job, declared_classes
+from tiltfit.cli.method_options import OptionsOfMethods, options_of_methods
 from tiltfit.cli.options import (
     BlankOption,
     ColumnOption,
@@ -102,6 +103,7 @@ def compare(
     label_column: LabelColumnOption = "-1",
     unlabelled: UnlabelledOption = None,
     blank: BlankOption = "error",
+    method_option: OptionsOfMethods = None,
     alpha: AlphaOption = None,
     beta: BetaOption = None,
     gamma: GammaOption = None,
@@ -128,7 +130,8 @@ def compare(
             file_format(plot)  # refuses what cannot be written before the work, not after it
         parts = _read(ctx, task, data, test or [], constraints, classes)
         given = {name: value for name in (*_PARAMETERS, _OWN[parts.task]) if (value := ctx.params[name]) is not None}
-        found = _compare(terminal, parts, methods, labelled, seed, bootstrap, in_process, given)
+        asked = _asked(methods, method_option or [])
+        found = _compare(terminal, parts, asked, labelled, seed, bootstrap, in_process, given)
         if output is not None:
             found.to_json(output)
         _show(terminal, found, output)
@@ -189,10 +192,25 @@ def _read(
     return _Parts(kind, said, train, held_out, declared_classes(job, train))
 
 
+def _asked(methods: str, options: Sequence[str]) -> str | dict[str, dict[str, Any]]:
+    """What ``--methods`` and ``--method-option`` ask for, as ``tiltfit.compare`` takes it."""
+    from tiltfit.comparison.cells import ALL, of_word
+    from tiltfit.methods.catalogue import METHODS
+
+    words = [word.strip() for word in methods.split(",")]
+    if not all(words):
+        raise DataError(f"--methods {methods!r} must be methods with commas between them, such as ap,supervised.")
+    if not options:
+        return methods
+    words = list(METHODS) if words == [ALL] else words
+    own = options_of_methods(options, words)
+    return {word: of_word(word) | ({"method_options": own[word]} if word in own else {}) for word in words}
+
+
 def _compare(
     terminal: Terminal,
     parts: _Parts,
-    methods: str,
+    methods: str | dict[str, dict[str, Any]],
     labelled: int | None,
     seed: int,
     bootstrap: int,
@@ -201,15 +219,12 @@ def _compare(
 ) -> Comparison:
     from tiltfit import compare
 
-    words = [word.strip() for word in methods.split(",")]
-    if not all(words):
-        raise DataError(f"--methods {methods!r} must be methods with commas between them, such as ap,supervised.")
     return compare(
         parts.constraints,
         parts.train.X,
         parts.train.y,
         test=(parts.test.X, parts.test.y),
-        methods=words[0] if words == ["all"] else words,
+        methods=methods,
         task=parts.task,
         classes=parts.classes,
         labelled=labelled,

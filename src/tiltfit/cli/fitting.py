@@ -91,8 +91,19 @@ def _constraints(job: Job, rows: Dataset | SequenceDataset, classes: list[Any] |
 
 
 def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
-    if not job.constraints and not rows.labelled.any():
-        raise nothing_to_learn(job)
+    from tiltfit.methods.catalogue import METHODS
+
+    if job.constraints or rows.labelled.any():
+        return
+    method = METHODS.get(job.parameters.get("method", "ap"))
+    if method is not None and method.unaided:
+        if job.classes is None:
+            raise DataError(
+                f"--method {method.name} finds clusters where nothing is labelled, but how many? Name them: "
+                "--classes A,B,... ."
+            )
+        return
+    raise nothing_to_learn(job)
 
 
 def nothing_to_learn(job: Job) -> DataError:
@@ -103,7 +114,8 @@ def nothing_to_learn(job: Job) -> DataError:
     where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
     return DataError(
         f"There is nothing to learn from: {why} and there are no constraints. "
-        f"Give --constraints FILE, or data with labels ({where})."
+        f"Give --constraints FILE, or data with labels ({where}); or find clusters with --method em --model "
+        f"{'hmm' if job.is_tagging else 'naive_bayes'} --classes A,B,... ."
     )
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tiltfit.cli.checkpoint import Place, first, take_up
+from tiltfit.cli.checkpoint import Place, first, refuse_replacing, take_up
 from tiltfit.cli.fitting import Job, labels_of, nothing_to_learn
 from tiltfit.cli.interrupts import Terminated, terminable, undisturbed
 from tiltfit.cli.lessons import ADVICE, Pupil
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 def learn(terminal: Terminal, job: Job, plan: Plan, options: Mapping[str, Any], columns: Sequence[str]) -> None:
     """Train and save. ``options``: those that must be the same when the run is taken up again; ``columns``: what is
     read besides texts and tokens."""
+    if not plan.resume and not plan.fresh:
+        refuse_replacing(job.output)
     run = Run(job, plan, options, columns)
     if run.is_done:
         terminal.note(
@@ -176,7 +178,7 @@ class Run:
             begin, output = f"the first {then.taken or then.size:,} {chunks.what}", self._job.output
             raise UnsupportedError(
                 f"{', '.join(chunks.sources)}: {begin} are not those that {output} has learned from. Give the data "
-                "that the run was begun with, or leave out --resume to begin again. To go on with new data, use "
+                "that the run was begun with, or say --fresh instead to begin again. To go on with new data, use "
                 f"--from {output} and another -o."
             )
 

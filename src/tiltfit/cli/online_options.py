@@ -51,13 +51,15 @@ OnErrorOption = Annotated[
 ResumeOption = Annotated[
     bool, _option("--resume", "Take up a run that was cut off, from its OUTPUT, if there is one; same options.")
 ]
+FreshOption = Annotated[bool, _option("--fresh", "Begin again, though OUTPUT holds what an earlier run has learned.")]
 FromOption = Annotated[
     Path | None, _option("--from", "Go on from a model that was trained with --online, with new DATA.", "MODEL")
 ]
 VerboseOption = Annotated[bool, _option("--verbose", "Show all constraints at every checkpoint.")]
 
 _OWN = (
-    "passes", "steps", "eta0", "batch_size", "horizon", "checkpoint", "on_error", "resume", "begin_from", "verbose",
+    "passes", "steps", "eta0", "batch_size", "horizon", "checkpoint", "on_error", "resume", "fresh", "begin_from",
+    "verbose",
 )  # fmt: skip
 _LEARNER = ("steps", "eta0", "batch_size", "horizon")
 _ON_ERROR = ("fail", "skip")
@@ -73,8 +75,8 @@ _VALUES = {"solver": ("online", "auto"), "vectorizer": ("hashing", "auto"), "wei
 
 # What a model that is gone on with has fixed.
 _FIXED = (
-    "constraints", "classes", "alpha", "beta", "gamma", "scale", "seed", "vectorizer", "lexicon", "hashing", "weights",
-    "inference", "valid_only", "boundaries", *_LEARNER,
+    "constraints", "classes", "model", "method", "method_option", "alpha", "beta", "gamma", "scale", "seed",
+    "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only", "boundaries", *_LEARNER,
 )  # fmt: skip
 
 
@@ -87,6 +89,7 @@ class Plan:
     checkpoint: int = CHECKPOINT
     on_error: str = "fail"
     resume: bool = False
+    fresh: bool = False
     verbose: bool = False
     size: int = CHUNK
     step: int = 1
@@ -112,6 +115,7 @@ class Plan:
             given.get("checkpoint", CHECKPOINT),
             what,
             bool(ctx.params["resume"]),
+            bool(ctx.params["fresh"]),
             bool(ctx.params["verbose"]),
             step * -(-CHUNK // step),
             step,
@@ -149,6 +153,8 @@ def refuse_mixture(ctx: typer.Context) -> None:
                 f"--{name} {given[name]} needs all data at once, so it does not go with --online. Use --{name} "
                 f"{known[0]}, or leave it out."
             )
+    if "resume" in given and "fresh" in given:
+        raise UnsupportedError("--resume goes on with a run and --fresh begins it again: leave one of them out.")
     if "eta0" in given and given.get("steps") != "printed":
         raise UnsupportedError("--eta0 is the size of printed steps. Add --steps printed, or leave it out.")
     if "begin_from" in given:

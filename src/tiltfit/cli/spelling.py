@@ -10,9 +10,13 @@ from collections.abc import Mapping
 
 import typer
 
-_OTHERWISE = {"n_jobs": "jobs", "random_state": "seed", "columns": "column", "top": "constraints_from_labels"}
+_OTHERWISE = {
+    "n_jobs": "jobs", "random_state": "seed", "columns": "column", "top": "constraints_from_labels",
+    "method_options": "method_option",
+}  # fmt: skip
 """Parameters whose options are called otherwise."""
 
+_ENTRY = r"""\bmethod_options=\{'(\w+)': ([^}]*\}*)\}"""  # of a dict that is typed NAME=VALUE
 _QUOTED = r"""(?<!\w)'[^'\n]*'|"[^"\n]*\""""
 
 
@@ -31,6 +35,8 @@ def in_options(message: str, options: Mapping[str, str]) -> str:
     """
     if not options:
         return message
+    if "method_options" in options:
+        message = re.sub(_ENTRY, rf"{options['method_options']} \1=\2", message)
     names = "|".join(map(re.escape, options))
     pattern = rf"({_QUOTED})|(?:\bonline )?(?<![\w.-])({names})=(?:True\b)?(?=([^\s.,;:)])?)"
 

@@ -9,11 +9,13 @@ import typer
 
 from tiltfit.cli.checkpoint import Begun, described
 from tiltfit.cli.fitting import Job, fit
+from tiltfit.cli.method_options import MethodOptions, method_options
 from tiltfit.cli.online import learn
 from tiltfit.cli.online_options import (
     BatchOption,
     CheckpointOption,
     EtaOption,
+    FreshOption,
     FromOption,
     HorizonOption,
     OnErrorOption,
@@ -117,6 +119,7 @@ def train(
     blank: BlankOption = "error",
     model: ModelOption = None,
     method: MethodOption = None,
+    method_option: MethodOptions = None,
     alpha: AlphaOption = None,
     beta: BetaOption = None,
     gamma: GammaOption = None,
@@ -154,6 +157,7 @@ def train(
     horizon: HorizonOption = None,
     checkpoint: CheckpointOption = None,
     resume: ResumeOption = False,
+    fresh: FreshOption = False,
     begin_from: FromOption = None,
     on_error: OnErrorOption = None,
     batch_size: BatchOption = None,
@@ -177,6 +181,8 @@ def train(
         given = {name: value for name, value in ctx.params.items() if value is not None and value is not False}
         names = _SHARED | {name: name for name in _OWN[kind]}
         parameters = {target: given[name] for name, target in names.items() if name in given}
+        if method_option:
+            parameters["method_options"] = method_options(method_option)
         if kind == "tag" and (features := _features(lexicon or [], min_count, hashing)):
             parameters["features"] = features
         job = Job(

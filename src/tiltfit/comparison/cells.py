@@ -1,7 +1,7 @@
 """What is compared: a method, its model and its parameters, under a name.
 
 A method is a word of ``METHODS``, with a model behind a slash if it is not the usual one (``"ap/naive_bayes"``), or a
-dict of the estimator's parameters under a name of its own. Nothing here knows which methods or models there are.
+dict of the estimator's parameters under a name of its own. Nothing here knows what methods do.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+from tiltfit.estimators.options import CLASSIFIERS, TAGGERS
 from tiltfit.methods.catalogue import METHODS
 
 ALL = "all"
@@ -26,10 +27,12 @@ _OWN = {
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One of those compared. ``parameters``: of the estimator, its method among them."""
+    """One of those compared. ``parameters``: of the estimator, its method among them. ``notes``: what was chosen for
+    it, and why."""
 
     name: str
     parameters: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
 
     @property
     def method(self) -> str:
@@ -57,7 +60,7 @@ def cells(methods: Any, shared: Mapping[str, Any], estimator: type) -> tuple[Cel
 
 def _named(methods: Any) -> list[tuple[str, Any]]:
     if isinstance(methods, str):
-        methods = list(METHODS) if methods == ALL else [methods]
+        methods = list(METHODS) if methods == ALL else [word.strip() for word in methods.split(",")]
     if isinstance(methods, Mapping):
         return [(str(name), given) for name, given in methods.items()]
     if not isinstance(methods, Iterable):
@@ -67,7 +70,7 @@ def _named(methods: Any) -> list[tuple[str, Any]]:
 
 def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], estimator: type) -> Cell:
     if isinstance(given, str):
-        given = _of_word(given)
+        given = of_word(given)
     if not isinstance(given, Mapping):
         raise DataError(f"methods= holds {given!r:.80}: use a word such as 'ap', or {{'a name': dict(method='ap')}}.")
     if "method" not in given:
@@ -81,10 +84,22 @@ def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], es
         if parameter in _OWN and parameter != "method":
             raise DataError(f"{parameter}= of {name!r} {_OWN[parameter]}.")
         _check_parameter(parameter, known, f"{parameter}= of {name!r}", estimator)
-    return Cell(name, {**shared, **given})
+    return _with_model(Cell(name, {**shared, **given}), estimator)
 
 
-def _of_word(word: str) -> dict[str, Any]:
+def _with_model(cell: Cell, estimator: type) -> Cell:
+    """With a model that the method can train, if none was named and it cannot train the usual one."""
+    usual = inspect.signature(estimator).parameters["model"].default
+    others = TAGGERS if usual in TAGGERS else CLASSIFIERS
+    method = METHODS[cell.method]
+    model = next((model for model in others if model not in method.why_not), usual)
+    if "model" in cell.parameters or model == usual:
+        return cell
+    why = f"with model={model!r}, since method={method.name!r} cannot train {usual!r}"
+    return Cell(cell.name, {**cell.parameters, "model": model}, (*cell.notes, why))
+
+
+def of_word(word: str) -> dict[str, Any]:
     """``ap``, or ``ap/naive_bayes``: the method and its model."""
     method, slash, model = (part.strip() for part in word.partition("/"))
     if slash and not model:

@@ -17,6 +17,7 @@ from tiltfit.comparison.parts import Parts, prepare
 from tiltfit.comparison.result import Comparison, Row, plain
 from tiltfit.comparison.worker import Done, Failed, run
 from tiltfit.errors import DataError
+from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.segments import segments_by_sequence
 
 logger = logging.getLogger("tiltfit")
@@ -51,13 +52,16 @@ def compare(
     test : (X_test, y_test)
         What is judged on: labelled, and not part of X. What has no label there does not count.
     methods : "all", list of words, or dict
-        Words of the catalogue, with a model behind a slash if not the usual one: ``["ap", "ap/naive_bayes"]``. A dict
-        names them and gives parameters of the estimator: ``{"AP, beta 0.01": dict(method="ap", beta=0.01)}``. The first
-        that runs is the reference, to which the others are compared.
+        Words of the catalogue (in a list, or with commas between them), with a model behind a slash if not the usual
+        one: ``["ap", "ap/naive_bayes"]``. A dict names them and gives parameters of the estimator: ``{"AP, beta 0.01":
+        dict(method="ap", beta=0.01)}``. The first that runs is the reference, to which the others are compared.
+        A method that cannot train the usual model gets one that it can; one that takes no constraints (``"em"``) gets
+        none. Both are noted.
     task : {"auto", "classify", "tag"}
         Documents or sequences; ``auto``: as y_test tells.
     classes : list, optional
-        All labels. Default: those of the constraint file, else of y, else of the constraints.
+        All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
+        constraints).
     labelled : int, optional
         Keep the labels of so many training instances, drawn at random, and take the others away.
     random_state : int
@@ -90,7 +94,7 @@ def compare(
     done = [k for k, one in enumerate(found) if isinstance(one, Done)]
     evidence = [_evidence(parts, one) for one in found if isinstance(one, Done)]
     figures = dict(zip(done, judged(evidence, draws, np.random.default_rng([seed, 1])), strict=True))
-    rows = [_row(cell, one, figures.get(k)) for k, (cell, one) in enumerate(zip(asked, found, strict=True))]
+    rows = [_row(parts, cell, one, figures.get(k)) for k, (cell, one) in enumerate(zip(asked, found, strict=True))]
     return Comparison(
         task=parts.work.task,
         rows=tuple(rows),
@@ -136,11 +140,21 @@ def _evidence(parts: Parts, done: Done) -> Evidence:
     return gather(parts.truth, done.predicted[known], done.proba[known], segments)
 
 
-def _row(cell: Cell, one: Done | Failed, figures: Any) -> Row:
+def _notes(cell: Cell, parts: Parts) -> list[str]:
+    """What a method did without."""
+    method, found = METHODS[cell.method], []
+    if not method.takes and len(parts.work.constraints):
+        found.append(f"without the constraints, since method={method.name!r} takes none")
+    if not method.takes and not parts.labelled:
+        found.append("nothing is labelled, so that its classes are clusters in no particular order")
+    return found
+
+
+def _row(parts: Parts, cell: Cell, one: Done | Failed, figures: Any) -> Row:
     parameters = plain({name: value for name, value in cell.parameters.items() if name not in ("method", "model")})
     model = cell.parameters.get("model")
     if isinstance(one, Failed):
-        return Row(cell.name, cell.method, model, parameters, one.status, one.reason)
+        return Row(cell.name, cell.method, model, parameters, one.status, one.reason, notes=cell.notes)
     violation, constraint = one.worst if one.worst is not None else (None, None)
     return Row(
         name=cell.name,
@@ -156,4 +170,5 @@ def _row(cell: Cell, one: Done | Failed, figures: Any) -> Row:
         rounds=one.rounds,
         converged=one.converged,
         warnings=one.warnings,
+        notes=(*cell.notes, *_notes(cell, parts)),
     )

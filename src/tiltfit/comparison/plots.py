@@ -13,7 +13,7 @@ from tiltfit.comparison.result import Comparison, Row
 from tiltfit.comparison.tables import printable, seconds
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 
-_REFERENCE, _OTHER, _QUIET = "#1b6ca8", "#444444", "#bbbbbb"
+_REFERENCE, _OTHER, _QUIET, _FAINT = "#1b6ca8", "#444444", "#bbbbbb", "#888888"
 _COSTS = (
     Metric("worst_violation", "worst violation of a constraint", False),
     Metric("seconds", "seconds to fit", False),
@@ -59,12 +59,12 @@ def draw_all(comparison: Comparison) -> Any:
         raise DataError("There is nothing to plot: no method ran.")
     columns = min(len(panels), _COLUMNS)
     lines = -(-len(panels) // columns)
-    size = (1.2 + _WIDE * columns, lines * (1.1 + 0.3 * len(done)) + 0.5)
+    size = (1.2 + _WIDE * columns, lines * (1.1 + 0.3 * len(comparison)) + 0.5)
     figure = figure_class()(figsize=size, layout="constrained")
     axes = figure.subplots(lines, columns, squeeze=False, sharey=True)
     for k, ax in enumerate(axes.ravel()):
         if k < len(panels):
-            _panel(ax, done, panels[k], comparison.reference)
+            _panel(ax, comparison.rows, panels[k], comparison.reference)
         else:
             ax.axis("off")
     interval = f"; lines: {comparison.level:.0%} bootstrap intervals" if comparison.n_bootstrap else ""
@@ -82,10 +82,10 @@ def draw(comparison: Comparison, ax: Any, key: str) -> None:
     known = {metric.key: metric for metric in (*METRICS, *_COSTS)}
     if key not in known:
         raise DataError(f"metric={key!r} is unknown: use one of {', '.join(known)}.{did_you_mean(key, known)}")
-    done = [row for row in comparison if row.ok and _value(row, known[key])[0] is not None]
-    if not done:
+    if all(_value(row, known[key])[0] is None for row in comparison):
         raise DataError(f"There is nothing to plot: no method has a figure {key!r}.")
-    _panel(ax, done, known[key], comparison.reference)
+    rows = [row for row in comparison if not row.ok or _value(row, known[key])[0] is not None]
+    _panel(ax, rows, known[key], comparison.reference)
 
 
 def _panel(ax: Any, rows: Sequence[Row], metric: Metric, reference: str | None) -> None:
@@ -95,6 +95,9 @@ def _panel(ax: Any, rows: Sequence[Row], metric: Metric, reference: str | None) 
     for y, row in enumerate(rows):
         value, low, high = _value(row, metric)
         if value is None:
+            if not row.ok:  # why is told in the tables
+                ax.annotate(row.status, (0.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=7,
+                            style="italic", color=_FAINT)  # fmt: skip
             continue
         colour = _REFERENCE if row.name == reference else _OTHER
         if row.name == reference:

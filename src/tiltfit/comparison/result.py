@@ -43,7 +43,8 @@ class Row:
 
     ``figures``: by the keys of ``METRICS``. ``worst_violation``: how far the model is, on the training data, from the
     constraint that it misses most (``worst_constraint``); a share, of a count's target where that is above one.
-    ``seconds``: of ``fit``. ``memory``: bytes that it took at most besides data and program (None: not measured).
+    ``notes``: what was done for it that was not asked for. ``seconds``: of ``fit``. ``memory``: bytes that it took at
+    most besides data and program (None: not measured).
     """
 
     name: str
@@ -60,6 +61,7 @@ class Row:
     rounds: int | None = None
     converged: bool | None = None
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -164,12 +166,13 @@ class Comparison:
 
 
 def _row_as_dict(row: Row) -> dict[str, Any]:
-    return {**asdict(row), "warnings": list(row.warnings)}
+    return {**asdict(row), "warnings": list(row.warnings), "notes": list(row.notes)}
 
 
 def _row_of_dict(document: Mapping[str, Any]) -> Row:
     figures = {key: Figure(**value) for key, value in document["figures"].items()}
-    return Row(**{**document, "figures": figures, "warnings": tuple(document["warnings"])})
+    lists = {key: tuple(document.get(key, ())) for key in ("warnings", "notes")}
+    return Row(**{**document, "figures": figures, **lists})
 
 
 def plain(value: Any) -> Any:

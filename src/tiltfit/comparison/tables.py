@@ -33,6 +33,9 @@ def tables(comparison: Comparison) -> list[RenderableType]:
     if missed:
         shown += [Text(""), Text("Worst violation: the constraint that the model misses most on the training data")]
         shown += [_remark(row.name, row.worst_constraint or "") for row in missed]
+    noted = [row for row in comparison if row.notes]
+    if noted:
+        shown += [Text(""), *(_remark(row.name, "; ".join(row.notes)) for row in noted)]
     others = [row for row in comparison if not row.ok]
     if others:
         shown += [Text(""), *(_remark(f"{row.name} {row.status}", row.reason or "") for row in others)]

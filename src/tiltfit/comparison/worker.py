@@ -26,6 +26,7 @@ from tiltfit.errors import TiltfitError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
+from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.constraints import ConstraintReport
 
 FloatArray = npt.NDArray[np.float64]
@@ -125,7 +126,8 @@ def _run(work: Work, cell: Cell, alone: bool) -> Done:
 
 def _estimator(work: Work, cell: Cell, **parameters: Any) -> Any:
     given = {**cell.parameters, **parameters}
-    return work.estimator(work.constraints, classes=work.classes, random_state=work.seed, **given)
+    said = work.constraints if METHODS[cell.method].takes else ()
+    return work.estimator(said, classes=work.classes, random_state=work.seed, **given)
 
 
 def _warm_up(work: Work, cell: Cell) -> None:

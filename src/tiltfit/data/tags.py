@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.inputs import is_missing
-from tiltfit.data.partial import is_partial, members, ruled_out, single
+from tiltfit.data.partial import is_minus_one, is_partial, members, refuse_marks, ruled_out, single
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def encode_tags(
 ) -> tuple[npt.NDArray[Any], IntArray]:
     """Sorted classes, and the class number of every position (−1: unlabelled).
 
-    Classes are ``classes`` if given, else the labels of y, else ``named``, the labels that constraints name; there must
-    be ``least`` of them.
+    Classes are ``classes`` if given, else the labels of y and, where these are fewer than two, ``named``, the labels
+    that constraints name; there must be ``least`` of them.
 
     >>> from tiltfit.data.sequences import as_sequences
     >>> found, codes = encode_tags([["b", None], None], as_sequences([["x", "y"], ["z"]]), classes=["a", "b"])
@@ -63,6 +63,7 @@ def encode_known_tags(
     seen: dict[Key, int] = {}  # label -> number in order of appearance
     sets: dict[int, list[Key]] = {}
     codes = _appearances(y, sequences, seen, sets)
+    _take_marks(sequences, seen, sets, codes, declared)
     known = _without_minus_one(list(seen), [key for held in sets.values() for key in held], declared)
     inside = [key for held in sets.values() for key in held if key not in known]
     found = _classes(declared, [*known, *dict.fromkeys(inside)], named, y, least)
@@ -136,14 +137,26 @@ def _labels(row: Any, k: int) -> list[Any]:
 
 
 def _without_minus_one(seen: list[Key], inside: list[Key], declared: list[Any] | None) -> list[Key]:
-    """``inside``: the labels of sets, which are labels of y: −1 among them is one."""
-    minus_one = [key for key in seen if key[0] in (int, float) and key[1] == -1]
-    others = [key for key in seen if key not in minus_one]
-    if declared is not None:
-        is_class = any(not isinstance(c, str | bool) and c == -1 for c in declared)
-    else:
-        is_class = len({*others, *inside}) < 2 or any(key in minus_one for key in inside)
+    """``inside``: the labels of sets, which are labels of y."""
+    others = [key for key in seen if not is_minus_one(key[1])]
+    is_class = _n_others(seen, inside) < 2 if declared is None else any(map(is_minus_one, declared))
     return seen if is_class else others
+
+
+def _n_others(seen: Iterable[Key], inside: Iterable[Key]) -> int:
+    """How many labels besides −1 there are."""
+    return len({key for key in [*seen, *inside] if not is_minus_one(key[1])})
+
+
+def _take_marks(
+    sequences: Sequences, seen: dict[Key, int], sets: dict[int, list[Key]], codes: IntArray, declared: list[Any] | None
+) -> None:
+    """Refuses sets with what is no label in them; those of one label that are left are that label."""
+    n_others = _n_others(seen, [key for held in sets.values() for key in held])
+    for i, held in list(sets.items()):
+        refuse_marks([value for _, value in held], sequences.place(i, "y"), declared, n_others)
+        if len(held) == 1:
+            codes[i] = seen.setdefault(sets.pop(i)[0], len(seen))
 
 
 def _classes(
@@ -155,10 +168,15 @@ def _classes(
             raise DataError(f"classes names a label twice: {found}.")
     else:
         unique = {_key(c): c for c in (_label(v, "A label of a constraint") for v in named)}
-        found = [value for _, value in known] or list(unique.values())
+        # One label is not all there are, so that the constraints are asked, too.
+        shown = {key: key[1] for key in known}
+        found = list((shown if len(shown) > 1 else shown | unique).values())
     if not found:
         lacking = "is None" if y is None else "has no label"
-        raise DataError(f"A tagger needs labels, but y {lacking}, and neither classes= nor a constraint names any.")
+        raise DataError(
+            f"A tagger needs labels, but y {lacking}, and neither classes= nor a constraint names any. (For clusters, "
+            "method='em' of an HMM needs no more than their names: classes=.)"
+        )
     if len(found) < least:
         raise DataError(
             f"There is only one class, {found[0]!r}: a tagger needs at least two. Name them all with classes=."

@@ -10,18 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 
 from tiltfit.data.inputs import TextInputs
 from tiltfit.demo.tickets import Tickets
 from tiltfit.estimators.classifier import TiltClassifier
-from tiltfit.features.text import BagOfWords, fit_bag_of_words
 from tiltfit.language.condition import Condition
 from tiltfit.language.conditions import word
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.expect import expect
-from tiltfit.methods.majority_vote import majority_vote
 
 
 @dataclass(frozen=True)
@@ -91,34 +88,13 @@ class Mentioned(BaseEstimator):  # type: ignore[misc]
         return list(dict.fromkeys(leaf for condition in stated for leaf in condition.leaves))
 
 
-@dataclass(frozen=True)
-class VotedRegression:
-    """Logistic regression fitted to the rows that a majority vote labels; rows that abstain are left out.
-
-    It has the features and the ridge (C = 1/α = 1) of TiltClassifier.
-    """
-
-    bag: BagOfWords
-    regression: LogisticRegression
-
-    @staticmethod
-    def fit(texts: Sequence[str], constraints: ConstraintSet) -> VotedRegression:
-        assert constraints.classes is not None  # the file of the demo names them
-        votes = majority_vote(constraints, TextInputs(texts), constraints.classes)
-        bag, matrix = fit_bag_of_words(texts, "tfidf")
-        voted = np.asarray(constraints.classes)[votes.winner[votes.decided]]
-        return VotedRegression(bag, LogisticRegression(C=1.0, max_iter=1000).fit(matrix[votes.decided], voted))
-
-    def predict(self, texts: Sequence[str]) -> npt.NDArray[Any]:
-        return np.asarray(self.regression.predict(self.bag.transform(texts)))
-
-
 def _tilt(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
     return TiltClassifier(constraints).fit(train.texts)
 
 
-def _vote(train: Tickets, constraints: ConstraintSet) -> VotedRegression:
-    return VotedRegression.fit(train.texts, constraints)
+def _vote(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
+    """Fitted to the rows that a majority vote labels; rows that abstain are left out."""
+    return TiltClassifier(constraints, method="vote").fit(train.texts)
 
 
 def _tilt_mentioned(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:

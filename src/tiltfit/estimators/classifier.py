@@ -27,7 +27,7 @@ from tiltfit.estimators.encoders import (
     has_text,
     matrix_inputs,
 )
-from tiltfit.estimators.learning import fitted_prices, learn, projected, report, warn, warned_already
+from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, warn, warned_already
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
@@ -38,7 +38,7 @@ from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback
+from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import Development
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
@@ -65,7 +65,8 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     constraints : constraints, a ``ConstraintSet``, or the path of a TOML file
         What is known: ``expect("hockey", given=word("puck")).about(0.9)``.
     classes : list, optional
-        All labels. Default: those of the constraint file, else of y, else of the constraints.
+        All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
+        constraints).
     model : {"maxent", "naive_bayes", "bernoulli_naive_bayes"}
         Maximum entropy, p(y|x); or a generative model p(x, y) of counts (multinomial) or of zeros and ones, with which
         Eq. 6 has −log p(x, y) and −log p(x) added: posterior regularization.
@@ -216,11 +217,11 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, sample_weight, dev, patience)
+            fit = self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
-        warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
+        warn(self, fit, self.__dict__.pop("_lost_constraints", ()))
         return self
 
     def fit_predict(
@@ -233,7 +234,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             q = self._project(X, y, "solve", sample_weight, fitting=True)
         return np.asarray(self.classes_[q.argmax(axis=1)])
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
         encoder, matrix, inputs = self._learn_encoder(X, options.vectorizer(self.vectorizer))
@@ -249,10 +250,10 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         is_hashed = bool(names and buckets(names))
         model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
         model = as_model(model, options.model, classes.tolist())
-        grounded = ground(
-            constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength, workers,
-            online=options.solver == "online", separate=options.method.separate, banned=banned,
-            violations=options.method.violations,
+        grounded = ground_for(
+            options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength,
+            workers, check=lambda grounded: None, online=options.solver == "online", separate=options.method.separate,
+            banned=banned, violations=options.method.violations,
         )  # fmt: skip
         told = grounded.tilt is not None or bool(np.any(labels >= 0))
         options.check_anything(told, "row")
@@ -291,12 +292,15 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(table[:-1].T), table[-1].copy()
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
-        self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), unit)
+        self.constraint_report_ = report(
+            model, grounded, fit, classes.tolist(), unit, options.roles(constraints, votes)
+        )
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._model_names, self._message, self._unit = encoder, names, fit.message, unit
         self._constraints, self._strength, self._base = constraints, options.strength, self.base
         self._prices, self._generates = fitted_prices(grounded, fit), options.model
         keep_stream(self, stream)
+        return fit
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows of a stream, in their order; each is looked at once.

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import (
+    ConflictError,
     DataError,
     NotConvergedWarning,
     NotSavedWarning,
     RestingConstraintWarning,
+    TiltfitWarning,
     UnmetConstraintWarning,
     UnsupportedError,
 )
@@ -23,14 +26,15 @@ from tiltfit.estimators.starts import generator
 from tiltfit.estimators.streaming import Stream, fit_online
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import STOPPED, Development
-from tiltfit.methods.method import Run, Task
+from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
-from tiltfit.projections.grounding import Grounded, Key
+from tiltfit.projections.grounding import Grounded, Key, ground
 from tiltfit.projections.information import Projection
 from tiltfit.projections.sequences import SequenceRows
 from tiltfit.projections.stochastic import project
@@ -38,6 +42,34 @@ from tiltfit.report.constraints import ConstraintReport, report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
 
 FloatArray = npt.NDArray[np.float64]
+
+
+def ground_for(
+    method: Method, constraints: ConstraintSet, *arguments: Any, check: Callable[[Grounded], None], **how: Any
+) -> Grounded:
+    """``ground`` for a method, and ``check`` of the result. Constraints that cannot hold together are no reason to stop
+    one that does not follow them: it is said, and they are softened for the report, which tells how far the model is
+    from each. (A ``distributed_as`` with a label that known labels rule out has no soft form, and is refused.)"""
+    try:
+        grounded = ground(constraints, *arguments, **how)
+        check(grounded)
+        return grounded
+    except ConflictError as error:
+        if method.follows:
+            raise
+        conflict = error
+    soft = tuple(replace(c, slack=1.0) if c.is_hard else c for c in constraints)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiltfitWarning)  # what rests has been said
+        grounded = ground(ConstraintSet(soft, constraints.classes), *arguments, **how)
+    check(grounded)
+    warnings.warn(
+        f"{conflict} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
+        "soft.)",
+        UnmetConstraintWarning,
+        stacklevel=4,
+    )
+    return replace(grounded, constraints=constraints)
 
 
 def learn(
@@ -107,13 +139,13 @@ def _rank(fit: Fit) -> tuple[float, float]:
 
 
 def report(
-    model: LogLinear, weights: FloatArray, grounded: Grounded, fit: Fit, classes: list[Any], unit: str
+    model: LogLinear, grounded: Grounded, fit: Fit, classes: list[Any], unit: str, roles: Mapping[int, str] | None
 ) -> ConstraintReport:
-    """What became of the constraints."""
+    """What became of the constraints. ``roles``: of a method that does not follow them (``Method.roles``)."""
     p = None
     if grounded.tilt is not None:
-        p = grounded.tilt.of_model(model.take(grounded.touched).potentials(weights))
-    return report_constraints(grounded, p, fit.projection, classes, unit)
+        p = grounded.tilt.of_model(model.take(grounded.touched).potentials(fit.weights))
+    return report_constraints(grounded, p, fit.projection, classes, unit, roles)
 
 
 def fitted_prices(grounded: Grounded, fit: Fit) -> dict[Key, float]:
@@ -189,8 +221,8 @@ def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:
     return np.array([fitted.get(key, 0.0) for key in grounded.keys])
 
 
-def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
-    """Say what a fit could not do."""
+def warn(estimator: Any, fit: Fit, lost: tuple[str, ...]) -> None:
+    """Say what a fit could not do. ``lost``: constraints that a model file could not hold."""
     if lost:
         warnings.warn(
             f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
@@ -199,14 +231,10 @@ def warn(estimator: Any, message: str, lost: tuple[str, ...]) -> None:
         )
     # Hard constraints that contradict each other leave nothing to converge to; they are named below.
     told = estimator.constraint_report_
-    if not estimator.converged_ and not message.startswith(STOPPED) and not told.violated:
-        advice = f"Raise max_iter= (now {estimator.max_iter}) or tol=."
-        if "labels still change" in message:
-            advice = "Raise method_options={'rounds': ...}."
-        if "did not settle" in message:
-            advice = "Soften a hard constraint with slack=, or use inference='exact'."
+    if not fit.converged and not fit.message.startswith(STOPPED) and not told.violated:
+        advice = fit.advice or f"Raise max_iter= (now {estimator.max_iter}) or tol=."
         warnings.warn(
-            f"{type(estimator).__name__} did not converge: {message}. {advice}",
+            f"{type(estimator).__name__} did not converge: {fit.message}. {advice}",
             NotConvergedWarning,
             stacklevel=3,
         )

@@ -47,8 +47,8 @@ class Options:
     @staticmethod
     def of(estimator: Any, models: tuple[str, ...] = CLASSIFIERS) -> Options:
         """Check the parameters of an estimator; raises by name."""
-        _one_of("model", estimator.model, models)
-        _one_of("method", estimator.method, tuple(METHODS))
+        _one_of("model", estimator.model, models, _not_a_model(estimator.model, models))
+        _one_of("method", estimator.method, tuple(METHODS), _not_a_method(estimator.method, models))
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, METHODS["ap"].solvers)
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
@@ -101,6 +101,10 @@ class Options:
     def votes(self, constraints: ConstraintSet, inputs: Inputs) -> Votes | None:
         """What the constraints say of single rows or tokens, if the method learns from that."""
         return majority_vote(constraints, inputs, constraints.classes or ()) if self.method.votes else None
+
+    def roles(self, constraints: ConstraintSet, votes: Votes | None) -> Mapping[int, str] | None:
+        """What became of constraints if the method does not follow them (``Method.roles``)."""
+        return None if self.method.follows else self.method.roles(constraints, votes, self.method_options)
 
     def vectorizer(self, given: Any) -> Any:
         """``given``, or what ``"auto"`` stands for: a generative model generates what it is given."""
@@ -167,11 +171,31 @@ def _method_options(method: Method, given: Any) -> Any:
     return method.options(**given)
 
 
-def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+def _one_of(name: str, value: object, known: tuple[str, ...], hint: str = "") -> None:
     if value not in known:
         raise UnsupportedError(
-            f"{name}={value!r} is not supported: use {' or '.join(map(repr, known))}.{did_you_mean(value, known)}"
+            f"{name}={value!r} is not supported: use {' or '.join(map(repr, known))}."
+            f"{hint or did_you_mean(value, known)}"
         )
+
+
+def _not_a_model(value: object, models: tuple[str, ...]) -> str:
+    """What to say of a word that is none of these models, but something else."""
+    if value in tuple(METHODS):
+        return f" {value!r} is a method: say method={value!r}."
+    if value in CLASSIFIERS or value in TAGGERS:
+        other = "TiltClassifier, for documents or rows" if models == TAGGERS else "TiltTagger, for sequences"
+        return f" {value!r} is a model of {other}."
+    return ""
+
+
+def _not_a_method(value: object, models: tuple[str, ...]) -> str:
+    """What to say of a word that is no method, but a model or a solver."""
+    if value in CLASSIFIERS or value in TAGGERS:
+        return f" {value!r} is a model: say model={value!r}." if value in models else _not_a_model(value, models)
+    if value in METHODS["ap"].solvers:
+        return f" {value!r} is a solver: say solver={value!r}."
+    return ""
 
 
 def _positive(name: str, value: object, *, zero: bool = False) -> None:

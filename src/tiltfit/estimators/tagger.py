@@ -7,7 +7,7 @@ import numbers
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ from tiltfit.data.sequences import Sequences, as_sequences, encode_known_tags, e
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
-from tiltfit.estimators.learning import fitted_prices, learn, projected, report, solve, warn, warned_already
+from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, solve, warn, warned_already
 from tiltfit.estimators.options import TAGGERS, Options, threads
 from tiltfit.estimators.sequence_encoder import (
     PLAIN_EDGES,
@@ -39,7 +39,7 @@ from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback
+from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.journal import Development
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
@@ -69,7 +69,8 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
     constraints : constraints, a ``ConstraintSet``, or the path of a TOML file
         What is known: ``expect("author", given=word("and")).about(0.8)``, ``expect.stay().about(0.9)``.
     classes : list, optional
-        All labels. Default: those of the constraint file, else of y, else of the constraints.
+        All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
+        constraints).
     model : {"crf", "hmm"}
         A conditional random field, p(y|x); or a hidden Markov model p(x, y), with which Eq. 6 has −log p(x, y) and
         −log p(x) added: posterior regularization.
@@ -192,11 +193,11 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         """
         before = dict(self.__dict__)
         try:
-            self._fit(X, y, sample_weight, dev, patience)
+            fit = self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
-        warn(self, self._message, self.__dict__.pop("_lost_constraints", ()))
+        warn(self, fit, self.__dict__.pop("_lost_constraints", ()))
         return self
 
     def fit_predict(
@@ -208,7 +209,7 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         with warned_already():
             return self.project(X, y, decode=True, sample_weight=sample_weight)
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> None:
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
         options, kept_aside = Options.of(self, models=TAGGERS), parts(dev, patience)
         if self.weights not in ("all", "observed"):
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
@@ -242,12 +243,12 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
         inputs = sequences.inputs()
-        grounded = ground(
-            constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
-            inference=self.inference, seed=seed, online=options.solver == "online", separate=options.method.separate,
-            banned=banned, violations=options.method.violations,
+        grounded = ground_for(
+            options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
+            check=partial(refuse_impossible, model), inference=self.inference, seed=seed,
+            online=options.solver == "online", separate=options.method.separate, banned=banned,
+            violations=options.method.violations,
         )  # fmt: skip
-        refuse_impossible(model, grounded)
         votes = options.votes(constraints, inputs)
         problem = Problem(
             model=model,
@@ -279,13 +280,16 @@ class TiltTagger(BaseEstimator):  # type: ignore[misc]
         self.transition_names_ = np.array(encoder.edge_names, dtype=object)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
-        self.constraint_report_ = report(model, fit.weights, grounded, fit, classes.tolist(), "tokens")
+        self.constraint_report_ = report(
+            model, grounded, fit, classes.tolist(), "tokens", options.roles(constraints, votes)
+        )
         # What predict and project need is kept as it was in fit: parameters may be set to something else later.
         self._encoder, self._message, self._valid = encoder, fit.message, bool(self.valid_only)
         self._constraints, self._strength = constraints, replace(options.strength, rates=grounded.rates)
         self._inference = str(self.inference), seed
         self._prices, self._unit, self._generates = fitted_prices(grounded, fit), "tokens", options.model
         keep_stream(self, stream)
+        return fit
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more sequences of a stream, in their order; each is looked at once.

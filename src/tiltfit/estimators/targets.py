@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from tiltfit.data.inputs import is_missing
-from tiltfit.data.partial import is_partial, members, ruled_out, single
+from tiltfit.data.partial import is_mark, is_minus_one, is_partial, members, refuse_marks, ruled_out, single
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact, label
@@ -37,11 +37,12 @@ def encode_known(
 ) -> tuple[Classes, IntArray, BoolArray | None]:
     """Sorted classes, the class number of every row (−1: unlabelled), and what sets rule out (rows × classes).
 
-    Classes come from ``declared``, else from the constraint file, else from y, else from the constraints' labels.
+    Classes come from ``declared``, else from the constraint file, else from y; from the constraints' labels, too, where
+    y shows fewer than two.
     """
     declared = declared if declared is not None else constraints.classes
-    values = _as_column(y, n)
     named = list(declared) if declared is not None else None
+    values = _without_marks(_as_column(y, n), named)
     unlabelled = find_unlabelled(values, named)
     known = values[~unlabelled]
     if len(known):
@@ -66,16 +67,36 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
         missing = np.array([is_partial(v) or is_missing(v) for v in values], dtype=np.bool_)
     else:
         missing = np.zeros(len(values), dtype=np.bool_)
-    minus_one = np.array([_is_minus_one(v) for v in values], dtype=np.bool_)
+    minus_one = np.array([is_minus_one(v) for v in values], dtype=np.bool_)
     if not minus_one.any():
         return missing
     if declared is not None:
-        is_class = any(_is_minus_one(c) for c in declared)
+        is_class = any(is_minus_one(c) for c in declared)
     else:
-        inside = set_members(values)  # where −1 is a label like any other
-        others = {exact(_plain(v)) for v in [*values[~missing & ~minus_one], *inside]}
-        is_class = len(others) < 2 or any(map(_is_minus_one, inside))
+        is_class = _n_others(values[~missing], set_members(values)) < 2
     return missing if is_class else missing | minus_one
+
+
+def _n_others(known: npt.NDArray[Any], inside: Sequence[Any]) -> int:
+    """How many values besides −1 labels and sets have."""
+    return len({exact(_plain(v)) for v in [*known, *inside] if not is_minus_one(v)})
+
+
+def _without_marks(values: npt.NDArray[Any], declared: Sequence[object] | None) -> npt.NDArray[Any]:
+    """Refuses sets with what is no label in them; those of one label that are left are that label."""
+    sets = _sets(values)
+    marked = {i: held for i, held in sets.items() if any(map(is_mark, held))}
+    if not marked:
+        return values
+    known = np.array([not (is_partial(v) or is_missing(v)) for v in values], dtype=np.bool_)
+    n_others = _n_others(values[known], [v for held in sets.values() for v in held])
+    for i, held in marked.items():
+        refuse_marks(held, f"y[{i}]", declared, n_others)
+    values = values.copy()
+    for i, held in marked.items():
+        if len(held) == 1:
+            values[i] = held[0]
+    return values
 
 
 def as_objects(y: Any) -> npt.NDArray[Any]:
@@ -122,13 +143,13 @@ def warn_unspoken_classes(
 
 
 def _warn_alike(found: list[Any]) -> None:
-    """Classes that only the constraints name may be misspelt."""
+    """Classes that the constraints name may be misspelt."""
     texts = [name for name in found if isinstance(name, str)]
     for k, name in enumerate(texts):
         guess = nearest(name, texts[:k], cutoff=0.92)
         if guess is not None:
             warnings.warn(
-                f"The constraints speak of {guess!r} and of {name!r}: if these are one class, one is misspelt. "
+                f"Labels and constraints speak of {guess!r} and of {name!r}: if these are one class, one is misspelt. "
                 "classes= says which there are.",
                 TiltfitWarning,
                 stacklevel=5,
@@ -166,14 +187,19 @@ def _classes(named: list[object] | None, known: Sequence[Any], constraints: Cons
         found = [_plain(v) for v in named]
         if len({exact(v) for v in found}) < len(found):
             raise DataError(f"classes names a label twice: {found}.")
-    elif len(known):
-        found = list({exact(_plain(v)): _plain(v) for v in known}.values())
     else:
-        found = list({exact(name): name for c in constraints for name in c.names}.values())
-        _warn_alike(found)
+        labels = {exact(_plain(v)): _plain(v) for v in known}
+        spoken = {exact(name): name for c in constraints for name in c.names}
+        # One label is not all there are, so that the constraints are asked, too.
+        found = list((labels if len(labels) > 1 else labels | spoken).values())
+        if len(labels) < 2:
+            _warn_alike(found)
     if not found:
         who = "requires y to be passed, but the target y is None" if y is None else "has no label in y"
-        raise DataError(f"TiltClassifier {who}, and there are no constraints: pass labels, constraints or both.")
+        raise DataError(
+            f"TiltClassifier {who}, and there are no constraints: pass labels, constraints or both. (For clusters, "
+            "method='em' of a generative model needs neither, but names for them: classes=.)"
+        )
     if len(found) < 2:
         raise DataError(
             f"There is only one class, {found[0]!r}: a classifier needs at least two. Name them all with classes=."
@@ -204,7 +230,3 @@ def _look_up(known: Sequence[Any] | npt.NDArray[Any], classes: Classes, where: s
 
 def _plain(value: object) -> Any:
     return label(value, "A label in y")
-
-
-def _is_minus_one(value: object) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1

@@ -21,7 +21,6 @@ constraint where it applies, and as much as two occurrences of the share s that 
 from __future__ import annotations
 
 import logging
-import numbers
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -30,10 +29,11 @@ from typing import Any
 
 import numpy as np
 
-from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError, did_you_mean
+from tiltfit.errors import DataError, TiltfitWarning, did_you_mean
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.language.sentences import titled
+from tiltfit.methods.checks import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import Journal
@@ -54,52 +54,39 @@ logger = logging.getLogger("tiltfit")
 _TOP_K = {True: 10, False: 1}
 """Labellings of a chain, and of a document: there all labels would soon count alike."""
 
+_ELSE = "Leave it out, narrow it with given=, or use method='ap', which can"
+
 
 @dataclass(frozen=True)
 class Options:
     """``top_k``: how many labellings of an instance are taken for true (sequences: 10, documents: 1). ``tau``: what of
     the supervised weights is kept (0.3 does best on the development part of the citations; Chang et al. took 0.9).
     ``rho``: the penalty of a violation, for all constraints or by name; by default estimated. ``beam``: how many
-    labellings are ranked where some constraint counts in whole sequences. ``rounds``: how often at most."""
+    labellings are ranked where some constraint counts in whole sequences. ``max_rounds``: how often at most."""
 
     top_k: int | None = None
     tau: float = 0.3
     rho: float | Mapping[str, float] | None = None
     beam: int = 50
-    rounds: int = 10
+    max_rounds: int = 10
 
     def __post_init__(self) -> None:
-        for name in ("top_k", "beam", "rounds"):
-            value = getattr(self, name)
-            if name == "top_k" and value is None:
-                continue
-            if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < 1:
-                raise DataError(f"method_options: {name}={value!r} must be a whole number of at least 1.")
-        if not _is_real(self.tau) or not 0 <= self.tau <= 1:
-            raise DataError(f"method_options: tau={self.tau!r} must be between 0 (no supervised weights) and 1 (only).")
-        listed = self.rho if isinstance(self.rho, Mapping) else {"": 0.0 if self.rho is None else self.rho}
-        for title, value in listed.items():
-            if not _is_real(value) or not 0 <= value < np.inf:
-                of = f"rho of {title!r}" if title else "rho"
-                raise DataError(
-                    f"method_options: {of} is {value!r}, but must be a finite number of at least 0 (or a dict of "
-                    "constraints' names and such numbers). What must never happen is .at_most(0) or .exactly(1)."
-                )
-
-
-def _is_real(value: object) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+        for name in ("top_k", "beam", "max_rounds"):
+            if name != "top_k" or self.top_k is not None:
+                check_whole(name, getattr(self, name))
+        check_number("tau", self.tau, "a number between 0 (no supervised weights) and 1 (only)", high=1.0)
+        given = [] if self.rho is None else [self.rho]
+        for value in self.rho.values() if isinstance(self.rho, Mapping) else given:
+            if not is_real(value) or not 0 <= value < np.inf:
+                must = "a finite number of at least 0, or a dict of constraints' names and such numbers (what must "
+                raise wrong_option("rho", self.rho, f"{must}never happen is .at_most(0) or .exactly(1))")
 
 
 def refuse(case: Case) -> None:
     """Constraints that say nothing of a single instance."""
-    for constraint in case.constraints:
-        why = silent(constraint, case.constraints.classes or (), case.unit)
-        if why is not None:
-            raise UnsupportedError(
-                f"method='codl' cannot use the constraint {titled(constraint, case.unit)!r}: {why}. Leave it out, "
-                "narrow it with given=, or use method='ap', which can."
-            )
+    classes = case.constraints.classes or ()
+    why_not = ((c, silent(c, classes, case.unit)) for c in case.constraints)
+    refuse_constraints("codl", [(titled(c, case.unit), why) for c, why in why_not if why is not None], _ELSE)
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
@@ -112,11 +99,12 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     journal = Journal(run.callback, run.development)
     journal.begin(supervised.x)
     rounds = _Rounds(problem, violations, supervised.x, rho, top_k, options, run)
-    weights, message, converged = rounds.go(journal)
+    weights, message, converged, advice = rounds.go(journal)
     weights = journal.settle(weights)
     value = journal.rounds[-1].objective if journal.rounds else supervised.value
     final = final_evaluation(problem, weights, value, start[:0])
-    return journal.finished(weights, final, converged and supervised.converged, message, learned_from=False)
+    converged = converged and supervised.converged
+    return journal.finished(weights, final, converged, message, learned_from=False, advice=advice)
 
 
 def _supervised(problem: Problem, start: FloatArray, run: Run) -> Minimum:
@@ -150,19 +138,20 @@ class _Rounds:
         else:
             self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
 
-    def go(self, journal: Journal) -> tuple[FloatArray, str, bool]:
-        """The weights after the last round, why it was the last, and whether that is a good reason."""
+    def go(self, journal: Journal) -> tuple[FloatArray, str, bool, str | None]:
+        """The weights after the last round, why it was the last, whether that is a good reason, and if not, what would
+        help."""
         weights = estimated = self._supervised
         if not np.any(self._omega > 0) or self._options.tau == 1:
-            return weights, "nothing but the labelled part has a say", True
+            return weights, "nothing but the labelled part has a say", True, None
         before: FloatArray | None = None
-        for number in range(1, self._options.rounds + 1):
+        for number in range(1, self._options.max_rounds + 1):
             found = self._label(weights)
             node, edge = shares(self._model, found, self._omega)
             moved = 1.0 if before is None else self._moved(node, before)
             before = node
             if moved <= self._run.tol:
-                return weights, f"the labels no longer change (share that does: {moved:.2g})", True
+                return weights, f"the labels no longer change (share that does: {moved:.2g})", True, None
             target = self._model.features.expect(node, edge)
             information = self._estimation.value(weights, target)[0]
             fitted = self._estimation.estimate(target, estimated)
@@ -171,7 +160,7 @@ class _Rounds:
             value, gradient = self._estimation.value(weights, target)
             told = Round(
                 round=number,
-                max_iter=self._options.rounds,
+                max_iter=self._options.max_rounds,
                 objective=value,
                 information=information,
                 moment=value,
@@ -181,12 +170,10 @@ class _Rounds:
                 evaluations=fitted.n_eval,
             )
             if journal.add(told, weights):
-                return weights, str(journal.reason), journal.is_enough
-        return (
-            weights,
-            f"labels still change after {self._options.rounds} rounds (share in the last: {moved:.2g})",
-            False,
-        )
+                return weights, str(journal.reason), journal.is_enough, None
+        rounds = self._options.max_rounds
+        why = f"labels still change after {rounds} rounds (share in the last: {moved:.2g})"
+        return weights, why, False, more_rounds(rounds)
 
     def _label(self, weights: FloatArray) -> Labellings:
         potentials = self._model.potentials(weights)
@@ -299,11 +286,13 @@ def _by_number(grounded: Grounded, given: Mapping[str, float]) -> dict[int, floa
     for title in given:
         if title not in numbers_of:
             raise DataError(
-                f"method_options: rho names {title!r}, but there is no such constraint."
+                f"method_options={{'rho': ...}} names {title!r}, but there is no such constraint."
                 f"{did_you_mean(title, numbers_of)} Use its name=, or its sentence."
             )
         if numbers_of[title] in grounded.ruled:
-            raise DataError(f"method_options: rho of {title!r} has no effect, since it forbids labels: leave it out.")
+            raise DataError(
+                f"method_options={{'rho': ...}} of {title!r} has no effect, since it forbids labels: leave it out."
+            )
     return {numbers_of[title]: float(value) for title, value in given.items()}
 
 
@@ -313,8 +302,8 @@ def _checked_top_k(problem: Problem, top_k: int | None) -> int:
         return _TOP_K[isinstance(structure, Chains)]
     if isinstance(structure, Independent) and top_k >= n_labels:
         raise DataError(
-            f"method_options: top_k={top_k} takes all {n_labels} classes of every row for true alike, which teaches "
-            "nothing. Use a smaller one, such as 1."
+            f"method_options={{'top_k': {top_k}}} takes all {n_labels} classes of every row for true alike, which "
+            "teaches nothing. Use a smaller one, such as 1."
         )
     return int(top_k)
 

@@ -39,7 +39,7 @@ def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: Flo
     problem, known = task.problem, known_part(task)
     journal = Journal(run.callback, run.development)
     journal.begin(start)
-    trials: dict[float, float] = {}  # the violation of every value since the last accepted step
+    trials: list[tuple[float, float]] = []  # values and violations since the last accepted step
     evaluations = 0
 
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
@@ -55,13 +55,13 @@ def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: Flo
             now = known.evaluate(weights, None, 1e-8)
             gradient += now.gradient
             value += now.value
-        trials[value] = more.worst_violation
+        trials.append((value, more.worst_violation))
         return value, gradient
 
     def progress(_: int, value: float, slope: float, weights: FloatArray) -> bool:
-        violation = trials[value]
-        trials.clear()
-        trials[value] = violation
+        # A line search may accept an earlier trial than its last.
+        accepted = next(trial for trial in reversed(trials) if trial[0] == value)
+        trials[:] = [accepted]
         told = Round(
             round=len(journal.rounds) + 1,
             max_iter=run.max_iter,
@@ -69,7 +69,7 @@ def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: Flo
             information=value,
             moment=value,
             gap=0.0,
-            worst_violation=violation,
+            worst_violation=accepted[1],
             gradient=slope,
             evaluations=evaluations,
         )

@@ -13,7 +13,6 @@ themselves (``inference.tangent``), O(N·L²) on chains (Mann & McCallum 2007).
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import Direction, tangent
+from tiltfit.methods.checks import check_number
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import FloatArray, Method, Run, Task
@@ -36,9 +36,8 @@ class Options:
     strength: float | None = None
 
     def __post_init__(self) -> None:
-        s = self.strength
-        if s is not None and (not isinstance(s, numbers.Real) or isinstance(s, bool) or not 0 <= s < np.inf):
-            raise DataError(f"method_options={{'strength': {s!r}}}: a finite number of at least 0.")
+        if self.strength is not None:
+            check_number("strength", self.strength, "a finite number of at least 0")
 
 
 @dataclass(frozen=True, eq=False)

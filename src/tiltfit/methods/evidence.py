@@ -87,7 +87,9 @@ def with_report(task: Task, found: Fit) -> Fit:
     final = final_evaluation(task.problem, found.weights, found.objective, found.weights[:0])
     journal = Journal()
     journal.rounds.extend(found.history)
-    told = journal.finished(found.weights, final, found.converged, found.message, learned_from=False)
+    told = journal.finished(
+        found.weights, final, found.converged, found.message, learned_from=False, advice=found.advice
+    )
     return replace(told, dev_score=found.dev_score)
 
 

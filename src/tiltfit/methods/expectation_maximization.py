@@ -9,7 +9,8 @@ Nigam, McCallum, Thrun & Mitchell 2000). Without labels the classes are clusters
 
 from __future__ import annotations
 
-from tiltfit.errors import UnsupportedError
+from tiltfit.errors import UnsupportedError, listed
+from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
@@ -25,8 +26,9 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
 def _refuse_constraints(case: Case) -> None:
     if len(case.constraints):
         raise UnsupportedError(
-            f"method='em' knows no constraints, but there are {len(case.constraints)}, such as "
-            f"{case.constraints[0].title!r}. Use method='ap', which is EM under constraints (posterior regularization)."
+            f"method='em' takes no constraints, but there are {len(case.constraints)}: "
+            f"{listed(titled(c, case.unit) for c in case.constraints)}. Leave them out, or use method='ap', which is "
+            "EM under constraints (posterior regularization)."
         )
 
 
@@ -46,4 +48,5 @@ METHOD = Method(
     solvers=("auto", "alternating"),
     generative=True,
     unaided=True,
+    takes=False,
 )

@@ -20,12 +20,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import tangent
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, DistributedAs
 from tiltfit.language.sentences import titled
+from tiltfit.methods.checks import refuse_constraints
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
@@ -69,25 +70,23 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
 
 def refuse(case: Case) -> None:
     """U must have a slope everywhere, and covariances must be computable."""
-    for constraint in case.constraints:
-        reason = _why_not(constraint)
-        if reason is not None:
-            name = titled(constraint, case.unit)
-            raise UnsupportedError(f"method='ge' cannot take the constraint {name!r}: {reason}")
+    why_not = ((c, _why_not(c)) for c in case.constraints)
+    refuse_constraints("ge", [(titled(c, case.unit), why) for c, why in why_not if why is not None])
 
 
 def _why_not(constraint: Constraint) -> str | None:
     if constraint.event.whole:
         return (
             "it counts in whole sequences, and the gradient needs its covariance with every feature. Use method='ap', "
-            "or a statement on labels, transitions or segments."
+            "or a statement on labels, transitions or segments"
         )
     if constraint.is_hard:
         return (
-            "a hard constraint has no slope where it holds and none where it does not. Give it slack=, or method='ap'."
+            "a hard constraint has no slope where it holds and none where it does not. Give it slack=, or use "
+            "method='ap'"
         )
     if isinstance(constraint.relation, About) and constraint.relation.penalty == "l1":
-        return "|m − u| has a kink at its target. Use penalty='l2', or method='ap'."
+        return "|m − u| has a kink at its target. Use penalty='l2', or method='ap'"
     assert isinstance(constraint.relation, About | DistributedAs) or constraint.slack
     return None
 

@@ -43,7 +43,8 @@ Callback = Callable[[Round], bool | None]
 class Fit:
     """What a method learned: weights, the final information projection (None without constraints), and how it went.
 
-    ``dev_score``: that of the weights on the development set, if there was one.
+    ``dev_score``: that of the weights on the development set, if there was one. ``advice``: what would help where it
+    did not converge; None: more rounds, or a larger tolerance.
     """
 
     weights: FloatArray
@@ -53,3 +54,4 @@ class Fit:
     converged: bool
     message: str
     dev_score: float | None = None
+    advice: str | None = None

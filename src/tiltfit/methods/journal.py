@@ -16,6 +16,7 @@ from tiltfit.methods.history import Callback, Fit, FloatArray, Round
 from tiltfit.methods.problem import Evaluation
 
 STOPPED = "stopped by the callback"
+_UNSETTLED = "Soften a hard constraint with slack=, or use inference='exact'."
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,19 +86,27 @@ class Journal:
         return weights if self.best is None else self.best.weights
 
     def finished(
-        self, weights: FloatArray, final: Evaluation, converged: bool, message: str, *, learned_from: bool = True
+        self,
+        weights: FloatArray,
+        final: Evaluation,
+        converged: bool,
+        message: str,
+        *,
+        learned_from: bool = True,
+        advice: str | None = None,
     ) -> Fit:
         """The result at ``weights``; a last information projection that was not solved makes it unconverged, if that is
-        what was learned from, and not for the report alone."""
+        what was learned from, and not for the report alone. ``advice``: for ``message`` (``Fit``)."""
         last = final.projection if learned_from else None
         if last is not None and last.sampling is not None and not last.converged:
-            converged, message = False, "the last information projection did not settle"
+            converged, message, advice = False, "the last information projection did not settle", _UNSETTLED
         elif last is not None and last.sampling is None and not _is_solved(final):
-            converged, message = False, f"the last information projection was not solved (gap {last.gap:.2g})"
+            converged, advice = False, None
+            message = f"the last information projection was not solved (gap {last.gap:.2g})"
         if self.best is not None:
             message += f"; the weights are those of round {self.best.round}, the best on the development set"
         score = None if self.best is None else self.best.score
-        return Fit(weights, final.projection, final.value, tuple(self.rounds), converged, message, score)
+        return Fit(weights, final.projection, final.value, tuple(self.rounds), converged, message, score, advice)
 
     def _score(self, development: Development, weights: FloatArray) -> None:
         score = float(development.score(weights))

@@ -22,7 +22,6 @@ independent nor leave out rows. (Dawid & Skene 1979; Ratner, De Sa, Wu, Selsam &
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,18 +29,19 @@ import numpy.typing as npt
 from scipy import sparse
 from scipy.special import logsumexp
 
-from tiltfit.errors import DataError
 from tiltfit.inference.chain import Chains
-from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtLeast, AtMost, DistributedAs
 from tiltfit.language.values import match
+from tiltfit.methods.checks import check_number, check_whole
 from tiltfit.methods.evidence import fit_evidence, said_by_labels, with_evidence
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.method import FloatArray, Method, Run, Task
 from tiltfit.methods.soft_labels import fit_soft_labels
 from tiltfit.methods.vote import nothing_voted, votes_of
+from tiltfit.methods.vote import roles as roles_of_votes
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -59,11 +59,8 @@ class Options:
     max_rounds: int = 500
 
     def __post_init__(self) -> None:
-        strength, rounds = self.strength, self.max_rounds
-        if not isinstance(strength, numbers.Real) or isinstance(strength, bool) or not 0 < strength < np.inf:
-            raise DataError(f"method_options={{'strength': {strength!r}}}: a positive, finite number of firings.")
-        if not isinstance(rounds, numbers.Integral) or isinstance(rounds, bool) or rounds < 1:
-            raise DataError(f"method_options={{'max_rounds': {rounds!r}}}: a whole number of at least 1.")
+        check_number("strength", self.strength, "a positive, finite number of firings", above=True)
+        check_whole("max_rounds", self.max_rounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +104,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     problem = task.problem
     voted = votes.voted & (problem.labels < 0)
     if not voted.any():
-        raise nothing_voted("label_model")
+        raise nothing_voted(task, "label_model")
     known = np.flatnonzero(problem.labels >= 0)
     ruled_out[known] = True
     ruled_out[known, problem.labels[known]] = False
@@ -158,17 +155,12 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     that they do not name. None if nothing is stated."""
     names = list(constraints.classes or ())
     shares = np.full(len(names), np.nan)
-    for c in constraints:
-        if c.given is not None or not isinstance(c.event, Labels) or isinstance(c.relation, AtMost | AtLeast):
-            continue
-        low, high = min(c.relation.numbers), max(c.relation.numbers)
-        if c.per != "dataset" or (high - low > _VAGUE and not isinstance(c.relation, DistributedAs)):
-            continue
+    for c in filter(_states_balance, constraints):
         if isinstance(c.relation, DistributedAs):
             shares[:] = 0.0
             for label, share in c.relation.shares:
                 shares[match(label, names)] = share
-        elif len(c.event.names) == 1 and c.of is None:
+        else:
             shares[match(c.event.names[0], names)] = float(np.mean(c.relation.numbers))
     if np.isnan(shares).all():
         return None
@@ -178,6 +170,25 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     shares[open_] = max(0.0, 1 - float(np.nansum(shares))) / max(1, int(open_.sum()))
     shares = np.maximum(shares, _NEVER)
     return np.asarray(shares / shares.sum())
+
+
+def _states_balance(c: Constraint) -> bool:
+    """Whether it fixes the share of one label, or of all, in all the data."""
+    if c.given is not None or c.per != "dataset" or not isinstance(c.event, Labels):
+        return False
+    if isinstance(c.relation, DistributedAs):
+        return True
+    narrow = max(c.relation.numbers) - min(c.relation.numbers) <= _VAGUE
+    one = len(c.event.names) == 1 and c.of is None
+    return narrow and one and not isinstance(c.relation, AtMost | AtLeast)
+
+
+def roles(constraints: ConstraintSet, votes: Votes | None, options: Options) -> dict[int, str]:
+    """Constraints on single positions vote; shares of labels in all the data are the balance."""
+    found = roles_of_votes(constraints, votes, options)
+    if stated_balance(constraints) is not None:
+        found |= {k: "states the balance" for k, c in enumerate(constraints) if _states_balance(c)}
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,4 +252,6 @@ def _condensed(votes: Votes, weight: FloatArray, ruled_out: BoolArray) -> tuple[
     )
 
 
-METHOD = Method("label_model", "a generative model of the votes", fit, options=Options, votes=True, follows=False)
+METHOD = Method(
+    "label_model", "a generative model of the votes", fit, options=Options, votes=True, follows=False, roles=roles
+)

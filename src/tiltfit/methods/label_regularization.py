@@ -10,26 +10,31 @@ used; the report tells how far the model is from them.
 
 from __future__ import annotations
 
-import numbers
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tiltfit.errors import DataError
+from tiltfit.data.inputs import Unit
+from tiltfit.errors import DataError, did_you_mean, listed
 from tiltfit.inference.tangent import Direction, tangent
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
+from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
+from tiltfit.methods.checks import check_number, is_real, wrong_option
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
+from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.method import FloatArray, Method, Run, Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.penalties.kl import kl
 
 _PER_LABEL = 10.0
+_ROUNDING = 1e-6  # of shares that sum to one
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,15 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.proportions is not None:
-            if not isinstance(self.proportions, Mapping):
-                raise DataError(f"proportions={self.proportions!r:.80} must be a dict: a share for each class.")
-            DistributedAs(tuple(self.proportions.items()))  # raises for shares that cannot be
-        s = self.strength
-        if s is not None and (not isinstance(s, numbers.Real) or isinstance(s, bool) or not 0 < s < np.inf):
-            raise DataError(f"method_options={{'strength': {s!r}}}: a positive, finite number.")
+            if not isinstance(self.proportions, Mapping) or not self.proportions:
+                raise wrong_option("proportions", self.proportions, "a dict: a share for each class")
+            if not all(is_real(share) and share >= 0 for share in self.proportions.values()):
+                raise wrong_option("proportions", self.proportions, "shares of at least 0 of all classes")
+            total = math.fsum(self.proportions.values())
+            if abs(total - 1) > _ROUNDING:
+                raise wrong_option("proportions", self.proportions, f"shares whose sum is 1, but it is {total:.6g}")
+        if self.strength is not None:
+            check_number("strength", self.strength, "a positive, finite number", above=True)
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
@@ -62,7 +70,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         raise DataError(
             "method='label_regularization' needs unlabelled data, but all of it is labelled. Use method='supervised'."
         )
-    shares = _stated(run.options.proportions, task.grounded.constraints)
+    shares = _stated(run.options.proportions, task.grounded.constraints, task.grounded.unit)
     if shares is None:
         shares = _of_labels(problem)
     strength = run.options.strength or _PER_LABEL * float(np.sum(problem.weight[problem.labelled]))
@@ -91,18 +99,41 @@ class Proportions:
         return Term(float(np.sum(penalty.value(m))), gradient, float(np.max(penalty.violation(m))))
 
 
-def _stated(given: Mapping[Any, float] | None, constraints: ConstraintSet) -> FloatArray | None:
+def _proportions(constraints: ConstraintSet) -> dict[int, DistributedAs]:
+    """The constraints that state proportions of all classes in all the data, by their numbers."""
+    return {
+        k: c.relation
+        for k, c in enumerate(constraints)
+        if isinstance(c.relation, DistributedAs) and c.given is None and c.per == "dataset"
+    }
+
+
+def roles(constraints: ConstraintSet, _: Votes | None, options: Options) -> dict[int, str]:
+    """A ``distributed_as`` without a condition states the proportions, unless an option does."""
+    return {} if options.proportions is not None else dict.fromkeys(_proportions(constraints), "states the proportions")
+
+
+def _stated(given: Mapping[Any, float] | None, constraints: ConstraintSet, unit: Unit) -> FloatArray | None:
     classes = list(constraints.classes or ())
-    for constraint in constraints if given is None else ():
-        if isinstance(constraint.relation, DistributedAs) and constraint.given is None and constraint.per == "dataset":
-            given = dict(constraint.relation.shares)
+    stated = _proportions(constraints) if given is None else {}
+    if len(stated) > 1:
+        raise DataError(
+            f"method='label_regularization' has one set of proportions, but {len(stated)} constraints state them: "
+            f"{listed(titled(constraints[k], unit) for k in stated)}. Keep one, or say "
+            "method_options={'proportions': {...}}."
+        )
+    for relation in stated.values():
+        given = dict(relation.shares)
     if given is None:
         return None
     shares = np.zeros(len(classes))
     for name, share in given.items():
         number = match(name, classes)
         if number is None:
-            raise DataError(f"proportions= names {name!r}, which is no class: {classes}.")
+            raise DataError(
+                f"method_options={{'proportions': ...}} names {name!r}, which is no class: {classes}."
+                f"{did_you_mean(name, classes)}"
+            )
         shares[number] = share
     return shares
 
@@ -115,4 +146,4 @@ def _of_labels(problem: Problem) -> FloatArray:
     return np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
-METHOD = Method("label_regularization", "label regularisation", fit, options=Options, follows=False)
+METHOD = Method("label_regularization", "label regularisation", fit, options=Options, follows=False, roles=roles)

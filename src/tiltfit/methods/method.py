@@ -7,7 +7,7 @@ lists them by the word that users type.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,11 @@ def _anything(_: Case) -> None:
     """Nothing is refused."""
 
 
+def _nothing(_: ConstraintSet, __: Votes | None, ___: Any) -> Mapping[int, str]:
+    """No constraint has a say."""
+    return {}
+
+
 @dataclass(frozen=True)
 class Method:
     """``fit(task, start, run)`` gives the weights. ``why_not``: models that it cannot train, with the reason and the
@@ -77,8 +82,10 @@ class Method:
     instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
     task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
     where it starts if nothing is said. ``generative``: whether it can train generative models. ``unaided``: whether
-    unlabelled data without constraints are enough. ``follows``: whether it learns from all constraints, so that one
-    that is missed says something of the data."""
+    unlabelled data without constraints are enough. ``takes``: whether there may be constraints. ``follows``: whether it
+    learns from all of them, so that one that is missed says something of the data. ``roles(constraints, votes,
+    options)``: if not, what it does with some of them all the same, by their numbers; a word or two for the report,
+    which judges the model then."""
 
     name: str
     title: str
@@ -93,7 +100,9 @@ class Method:
     start: str = "zeros"
     generative: bool = False
     unaided: bool = False
+    takes: bool = True
     follows: bool = True
+    roles: Callable[[ConstraintSet, Votes | None, Any], Mapping[int, str]] = _nothing
 
     def check(self, case: Case) -> None:
         """Refuse what the method cannot do, before any work starts."""

@@ -14,7 +14,6 @@ and constraints are not used: the report tells how far the model is from them. (
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy.typing as npt
 
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
+from tiltfit.methods.checks import check_number, check_whole, more_rounds
 from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rules
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
@@ -41,11 +41,8 @@ class Options:
     max_rounds: int = 20
 
     def __post_init__(self) -> None:
-        sure, rounds = self.threshold, self.max_rounds
-        if not isinstance(sure, numbers.Real) or isinstance(sure, bool) or not 0 < sure <= 1:
-            raise DataError(f"method_options={{'threshold': {sure!r}}}: a probability above 0, at most 1.")
-        if not isinstance(rounds, numbers.Integral) or isinstance(rounds, bool) or rounds < 1:
-            raise DataError(f"method_options={{'max_rounds': {rounds!r}}}: a whole number of at least 1.")
+        check_number("threshold", self.threshold, "a probability above 0, at most 1", high=1.0, above=True)
+        check_whole("max_rounds", self.max_rounds)
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
@@ -67,7 +64,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         found = _refit(task.problem, ruled_out, found.weights, run, found.history)
     if not settled and not found.message.startswith(STOPPED):
         why = f"the labels that the model gives itself still change after {options.max_rounds} rounds"
-        found = replace(found, converged=False, message=why)
+        found = replace(found, converged=False, message=why, advice=more_rounds(options.max_rounds))
     return with_report(task, found)
 
 

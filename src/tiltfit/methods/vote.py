@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from tiltfit.errors import DataError
+from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.evidence import fit_evidence, only, said_by_labels, with_rules
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes, elect
@@ -30,25 +31,37 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     winner = elect(np.where(ruled_out, 0.0, votes.counts))
     at = np.flatnonzero((winner >= 0) & (task.problem.labels < 0))
     if not len(at):
-        raise nothing_voted("vote")
+        raise nothing_voted(task, "vote")
     only(winner[at], at, ruled_out)
     return fit_evidence(task, with_rules(task.problem, ruled_out, "is voted", said_by_labels(task)), start, run)
 
 
 def votes_of(task: Task, method: str) -> Votes:
-    """The votes of a task; raises if nobody votes."""
+    """The votes of a task; raises if nobody votes, or if there is nothing to vote on."""
     assert task.votes is not None
-    if not len(task.votes.source):
-        raise nothing_voted(method)
+    if not len(task.votes.source) or np.all(task.problem.labels >= 0):
+        raise nothing_voted(task, method)
     return task.votes
 
 
-def nothing_voted(method: str) -> DataError:
+def nothing_voted(task: Task, method: str) -> DataError:
     """What to do where nothing is voted."""
+    if np.all(task.problem.labels >= 0):
+        return DataError(
+            f"method={method!r} lets constraints vote on unlabelled data, but all of it is labelled. Use "
+            "method='supervised'."
+        )
+    if not len(task.grounded.constraints):
+        return DataError(f"method={method!r} learns from votes of constraints, but there are none. State some.")
     return DataError(
         f"method={method!r} learns from votes, but no constraint votes on an unlabelled instance: it votes where its "
         "condition (given=) fires, if it expects more than half there to have its labels. Use method='ap'."
     )
 
 
-METHOD = Method("vote", "majority vote of the constraints", fit, votes=True, follows=False)
+def roles(_: ConstraintSet, votes: Votes | None, __: object) -> dict[int, str]:
+    """Constraints on single positions vote; the others have no say."""
+    return {} if votes is None else dict.fromkeys(votes.source.tolist(), "votes")
+
+
+METHOD = Method("vote", "majority vote of the constraints", fit, votes=True, follows=False, roles=roles)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ class Entry:
     ``model`` and ``projected`` are those of late then (``model`` is None where only samples could tell).
     ``model_violation``: as ``violation``, but under p itself: what methods that do not project are judged by. None
     where nobody has looked: in streams, and where the constraint rests or acts by rules.
+    ``role``: what a method that does not follow constraints did with it ("not used", "votes"). Then verdict, status
+    (``met`` or ``missed``, hard or not) and ``worst_group`` are of the model. None: it was followed.
     """
 
     name: str | None
@@ -63,6 +65,7 @@ class Entry:
     r_hat: float | None = None
     drift: float | None = None
     model_violation: float | None = None
+    role: str | None = None
 
     @property
     def title(self) -> str:
@@ -73,7 +76,12 @@ class Entry:
     def miss(self) -> str:
         """By how much it is missed, and where most."""
         where = "" if self.worst_group is None or self.groups < 2 else f" in {self._place}"
-        return self.amount(self.violation) + where
+        return self.amount(self.judged) + where
+
+    @property
+    def judged(self) -> float:
+        """The violation that its verdict is about: under q, or under p if it was not followed."""
+        return self.violation if self.role is None or self.model_violation is None else self.model_violation
 
     def amount(self, m: float) -> str:
         """An expectation as people write it: a share in per cent, or a number."""
@@ -96,6 +104,8 @@ class Entry:
             return f"is being learned: off by {self.miss}"
         if self.status == "each":
             return "was projected in each as it came"
+        if self.role is not None:
+            return f"{self.role}; {self._of_model}"
         if self.status == "rules":
             return "holds everywhere: it rules labels out"
         if self.status == "violated":
@@ -104,6 +114,13 @@ class Entry:
         if self.status == "missed":
             return f"pulls, but is off by {self.miss}"
         return "holds by itself" if self.price == 0 else "holds"
+
+    @property
+    def _of_model(self) -> str:
+        """What the model does about it."""
+        if self.status == "rules":
+            return "it would rule labels out"
+        return "the model agrees" if self.status == "met" else f"the model is off by {self.miss}"
 
     @property
     def sampled(self) -> str | None:
@@ -130,8 +147,8 @@ class ConstraintReport:
 
     @property
     def worst(self) -> Entry | None:
-        """The constraint that is missed most."""
-        return max(self.entries, key=lambda e: e.violation, default=None)
+        """The constraint that is missed most: by q, or by the model where it was not followed."""
+        return max(self.entries, key=lambda e: e.judged, default=None)
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """JSON-able rows."""
@@ -223,9 +240,11 @@ def report_constraints(
     projection: Projection | None,
     classes: Sequence[object],
     unit: str,
+    roles: Mapping[int, str] | None = None,
 ) -> ConstraintReport:
-    """``model``: p on the touched instances of ``grounded``, and its expectations (``Tilt.of_model``)."""
-    rows = _Rows(grounded, model, projection)
+    """``model``: p on the touched instances of ``grounded``, and its expectations (``Tilt.of_model``). ``roles``: of a
+    method that does not follow constraints, what it did with some of them, by their numbers (the others: nothing)."""
+    rows = _Rows(grounded, model, projection, roles)
     entries: list[Entry] = []
     for number, constraint in enumerate(grounded.constraints):
         distribution = isinstance(constraint.relation, DistributedAs)
@@ -243,8 +262,9 @@ class _Rows:
         grounded: Grounded,
         model: tuple[Marginals, npt.NDArray[np.float64]] | None,
         projection: Projection | None,
+        roles: Mapping[int, str] | None,
     ) -> None:
-        self._grounded = grounded
+        self._grounded, self._roles = grounded, roles
         self._projection = projection
         if grounded.tilt is not None and model is not None and projection is not None:
             marginals, expectation = model
@@ -259,16 +279,20 @@ class _Rows:
         sentence = describe(constraint, unit)  # type: ignore[arg-type]
         # A share of another event between two bounds has a row for each bound, but is one expectation.
         of_part = g.component == component if component >= 0 else g.component < 0
+        role = None if self._roles is None else self._roles.get(number, "not used")
         rows = np.flatnonzero((g.owner == number) & of_part)
         if not len(rows) or g.tilt is None or self._projection is None:
             status = "rules" if number in g.ruled else "rests"
             ruled = g.ruled_support.get(number, 0.0)
-            return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status)
+            return Entry(constraint.name, sentence, label, ruled, 0, None, None, None, 0.0, status, role=role)
         support, n_bounds = self._support[rows], len(np.unique(g.component[rows]))
         prices, violation = self._projection.prices[rows], self._projection.violation[rows] * self._unit[rows]
         worst, hard = float(np.max(violation)), constraint.is_hard
         limit = allowance(self._projection, self._unit)[rows] if hard else MET
         status = "met" if np.all(violation <= limit) else ("violated" if hard else "missed")
+        of_model = self._model_violation[rows]
+        if role is not None:
+            status = "met" if np.all(of_model <= MET) else "missed"
         effective, r_hat = worth(self._projection, rows)
         return Entry(
             name=constraint.name,
@@ -281,12 +305,13 @@ class _Rows:
             price=float(prices[np.argmax(np.abs(prices))]),
             violation=worst,
             status=status,
-            worst_group=g.group[rows[np.argmax(violation)]],
+            worst_group=g.group[rows[np.argmax(violation if role is None else of_model)]],
             counts=constraint.event.counts and constraint.of is None,
             instance=g.noun if is_local(constraint) else None,
             effective=effective,
             r_hat=r_hat,
-            model_violation=float(np.max(self._model_violation[rows])),
+            model_violation=float(np.max(of_model)),
+            role=role,
         )
 
 
