@@ -1,5 +1,7 @@
 """Labelled words on one split of a collection, as matrices: words are counted once, and then fitted to many statements.
-The oracle who labels words sees the labels of the side that is learned from, and nothing of the other."""
+
+The oracle who labels words sees the labels of the side that is learned from, and nothing of the other.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +54,9 @@ class Scene:
         """As many as in the benchmarks."""
         return self.words(WORDS_A_LABEL.get(self.split.name, DEFAULT_WORDS))
 
-    def classifier(self, constraints: Sequence[Constraint], method: str = "ap", **options: Any) -> TiltClassifier:
-        names = {"classes": self.split.classes, "feature_names": self.found.words}
-        return TiltClassifier(constraints, method=method, n_jobs=1, **names, **options)
+    def classifier(self, constraints: Sequence[Constraint], method: str = "ap") -> TiltClassifier:
+        names = self.found.words
+        return TiltClassifier(constraints, classes=self.split.classes, feature_names=names, method=method, n_jobs=1)
 
     def measure(
         self, constraints: Sequence[Constraint], method: str = "ap", labels: str = "none", seed: int = 0

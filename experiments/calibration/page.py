@@ -92,10 +92,10 @@ Written by `{COMMAND}`. All cells: [calibration.json](calibration.json).
 {errors_table(plan, found)}
 
 The calibration error of `tiltfit compare`: {BINS} bins of equal mass by the probability of the predicted label; the
-mean of |how often right − how sure|. In brackets: how sure on average less how often right, so that + is too sure. Labelled
-words of the benchmarks (ten a label, movie fifty), nothing labelled, tf-idf, defaults; test parts, mean and standard
-error over splits ({splits}). *q*: projected onto the constraints on the test part. *All labels*: no constraints.
-Nothing is chosen here; *true shares*, and *all labels*, are known to nobody who has constraints alone.
+mean of |how often right − how sure|. In brackets: how sure on average less how often right, so that + is too sure.
+Labelled words of the benchmarks (ten a label, movie fifty), nothing labelled, tf-idf, defaults; test parts, mean and
+standard error over splits ({splits}). *q*: projected onto the constraints on the test part. *All labels*: no
+constraints. Nothing is chosen here; *true shares* and *all labels* are known to nobody who has constraints alone.
 
 {LESSONS}
 The rest of what a probability is judged by:

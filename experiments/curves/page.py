@@ -48,6 +48,7 @@ def crossing(x: Sequence[float], y: Sequence[float], goal: float) -> float | Non
 
 
 def usual(name: str) -> int:
+    """Words a label."""
     return WORDS_A_LABEL.get(name, DEFAULT_WORDS)
 
 
