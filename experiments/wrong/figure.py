@@ -29,8 +29,7 @@ STYLES = {
     BETWEEN: ("between, hard", "C1", ":"),
 }
 METHODS = {
-    ABOUT: ("about", "C0", "-"),
-    SOFT_AT_LEAST: ("at least, with slack", "C2", "-"),
+    ABOUT: ("alternating projections (about)", "C0", "-"),
     VOTE: ("majority vote → LR", "C3", "--"),
     LABEL_MODEL: ("label model → LR", "C4", "--"),
 }
@@ -53,15 +52,18 @@ def plot(plan: Plan) -> Callable[[Finished, Path], None]:
             for how, style in METHODS.items():
                 line(below, plan.tenths, [mislabelled(plan, found, name, tenths, how) for tenths in plan.tenths], style)
             above.set_title(name)
-            above.set_xlabel("every target − true share")
+            above.set_xlabel("too low  ←  every target − true share  →  too high")
             below.set_xlabel("words in ten with the wrong label")
             below.set_xticks(plan.tenths)
         for panel in panels.flat:
             panel.grid(alpha=0.3)
-            panel.set_ylim(0, 1)
+            panel.set_ylim(0.15, 0.95)
         panels[0, 0].set_ylabel("macro-F1, test part")
         panels[1, 0].set_ylabel("macro-F1, test part")
-        panels[0, 0].legend(fontsize=8, loc="lower left", title="relation", title_fontsize=8)
+        panels[0, 0].legend(fontsize=8, loc="lower left")
+        panels[0, -1].text(
+            0.41, 0.5, "hard and too\nhigh: they\ncontradict\neach other", ha="right", fontsize=8, color="0.3"
+        )
         panels[1, 0].legend(fontsize=8, loc="lower left")
         figure.suptitle(TITLE)
         figure.savefig(path, dpi=120, metadata={"Software": None})
@@ -69,7 +71,7 @@ def plot(plan: Plan) -> Callable[[Finished, Path], None]:
     return draw
 
 
-TITLE = "TITLE"
+TITLE = "Say rather too much than too little, and say it softly: what wrong constraints cost"
 
 
 def line(panel: Any, x: Sequence[float], values: Sequence[list[float]], style: tuple[str, str, str]) -> None:

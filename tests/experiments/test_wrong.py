@@ -56,7 +56,7 @@ def test_the_page_and_the_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         Off, "measure", lambda cell: {"macro_f1": 0.8 - abs(cell.offset), "converged": cell.offset < 0.2}
     )
-    monkeypatch.setattr(Mislabelled, "measure", lambda cell: {"macro_f1": 0.8 - cell.tenths / 10})
+    monkeypatch.setattr(Mislabelled, "measure", lambda cell: {"macro_f1": 0.8 - cell.tenths / 10, "converged": True})
     plan = Plan({"webkb": 2, "movie": 1}, (-0.2, 0.0, 0.2), (0, 1))
     experiment = wrong.experiment(plan)
     found = complete(experiment, Kept(tmp_path / "cells.json"))
