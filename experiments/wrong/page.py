@@ -132,8 +132,8 @@ LESSONS = """\
   and recommends `slack=`. Hard bounds that are true are as good as soft ones, or a point better.
 - **So `at_least` with slack degrades best**: where targets are too high it is `about`, and where they are far too low
   it keeps most of what it has.
-- **Words with the wrong label** are another thing: one in ten costs AP two points on webkb and five on movie, three in
-  ten fourteen and seventeen, whatever the relation. On webkb AP stays ahead of votes and label model; on movie, with a
+- **Words with the wrong label** are another thing: one in ten costs AP a few points, three in ten many (tables
+  below), whatever the relation. On webkb AP stays ahead of votes and label model; on movie, with a
   hundred words and two labels, it is no better than votes, and the label model hardly notices: with so many words it
   finds out which of them disagree with the others. AP has no such doubt of its own; `leave_one_out` and the prices
   of the constraint report are for finding such words.
