@@ -32,7 +32,7 @@ def plot(plan: Plan) -> Callable[[Finished, Path], None]:
     return draw
 
 
-TITLE = "TITLE"
+TITLE = "Alternating projections are right more often than they say, votes mostly less often"
 
 
 def _panel(panel: Any, plan: Plan, found: Finished, name: str) -> None:
@@ -48,9 +48,9 @@ def _panel(panel: Any, plan: Plan, found: Finished, name: str) -> None:
         error = np.mean(values(plan, found, name, way, MODEL, "calibration_error"))
         label = f"{NAMES[way]} (error {error:.2f})"
         panel.plot(sure[some] / count[some], right[some] / count[some], style, color=color, ms=3.5, label=label)
-    panel.text(0.03, 0.97, "less sure\nthan right", va="top", fontsize=8, color="0.4")
+    panel.text(0.03, 0.97, "right more often\nthan it says", va="top", fontsize=8, color="0.4")
     panel.set_xlim(0, 1)
     panel.set_ylim(0, 1)
     panel.set_title(name)
     panel.grid(alpha=0.3)
-    panel.legend(fontsize=7.5, loc="lower right")
+    panel.legend(fontsize=7.5, loc="lower right", framealpha=0.6)
