@@ -11,7 +11,7 @@ from experiments.stated_words import scene, usually
 
 WORDS = (1, 2, 5, 10, 20, 50)
 LABELS = (1, 2, 5, 10, 20, 50, 100)
-FURTHER = (200,)
+FURTHER = 200
 """For labels alone, to see where they reach what the words give."""
 
 METHODS = ("ap", "vote")
@@ -65,7 +65,7 @@ class Curves:
     seeds: int
     words: tuple[int, ...] = WORDS
     told: tuple[int, ...] = LABELS
-    alone: tuple[int, ...] = (*LABELS, *FURTHER)
+    alone: tuple[int, ...] = (*LABELS, FURTHER)
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,8 @@ def _words(panel: Any, plan: Plan, found: Finished, name: str) -> None:
     ap, vote = ([words(plan, found, name, n, method) for n in numbers] for method in ("ap", "vote"))
     _line(panel, numbers, ap, "C0")
     _line(panel, numbers, vote, "C3", "--")
-    _say(panel, numbers[-1], np.mean(ap[-1]), "alternating projections", "C0", "bottom")
-    _say(panel, numbers[-1], np.mean(vote[-1]), "majority vote → LR", "C3", "top")
+    _say(panel, 0.22, "alternating projections (solid)", "C0")
+    _say(panel, 0.12, "majority vote → LR (dashed)", "C3")
     _ticks(panel, numbers, [str(n) for n in numbers])
     panel.set_xlabel("words a label, nothing labelled")
     panel.set_title(name)
@@ -62,10 +62,8 @@ def _labels(panel: Any, plan: Plan, found: Finished, name: str) -> None:
     alone = [labels(plan, found, name, n, False) for n in c.alone]
     _line(panel, (ZERO, *c.told), with_words, "C0")
     _line(panel, c.alone, alone, "C1")
-    panel.text(
-        ZERO, float(np.mean(with_words[0])) + 0.015, f"labels and {usual(name)} words a label", color="C0", fontsize=9
-    )
-    panel.text(c.alone[0] * 1.3, float(np.mean(alone[0])) - 0.01, "labels alone", color="C1", fontsize=9, va="top")
+    _say(panel, 0.22, f"labels and {usual(name)} words a label", "C0")
+    _say(panel, 0.12, "labels alone", "C1")
     reached, goal = worth(plan, found, name), float(np.mean(with_words[0]))
     panel.hlines(goal, ZERO, reached or c.alone[-1], color="C0", linestyle=":", linewidth=1)
     if reached is not None:
@@ -75,9 +73,8 @@ def _labels(panel: Any, plan: Plan, found: Finished, name: str) -> None:
     panel.set_title(f"the words are worth {worth_in_words(plan, found, name)} labels a class", fontsize=9)
 
 
-def _say(panel: Any, x: float, y: Any, text: str, color: str, side: str) -> None:
-    shift = 0.02 if side == "bottom" else -0.04
-    panel.text(x, float(y) + shift, text, color=color, fontsize=9, ha="right", va=side)
+def _say(panel: Any, height: float, text: str, color: str) -> None:
+    panel.text(0.97, height, text, color=color, fontsize=9, ha="right", transform=panel.transAxes)
 
 
 def _ticks(panel: Any, places: Sequence[float], names: Sequence[str]) -> None:

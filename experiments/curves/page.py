@@ -120,8 +120,9 @@ Written by `{COMMAND}`. All cells: [curves.json](curves.json).
 {worth_table(plan, found)}
 
 Labelled words at 0.9, most informative ones first, tf-idf, defaults; macro-F1 on test parts, mean and standard error
-over splits ({splits}). Nothing is chosen here. The words come from an oracle that sees the labels of the training part:
-a person will name worse ones, so that the figures are what *good* words are worth.
+over splits ({splits}). Nothing is chosen here.
+The words come from an oracle that sees the labels of the training part: a person will name worse ones, so that the
+figures are what *good* words are worth.
 
 {LESSONS}
 ## Words
@@ -143,5 +144,11 @@ constraints AP is the same, as q = p on unlabelled texts.
 
 
 LESSONS = """\
-LESSONS
+- **The first word of a label is worth most** where it says a lot (webkb: one a label is nearly as good as ten); where
+  single words say little (movie) it takes many. From ten on some points are left on movie and 20 newsgroups, none
+  on webkb.
+- **AP makes more of the same words than majority vote** at every number.
+- **Labels add little to the words** until there are as many as the words are worth (on movie none at all up to a hundred);
+  with both, AP is ahead of labels alone at every number that was tried.
+- Some hundred labels a class alone are ahead of the words alone, and all labels of anything here.
 """
