@@ -74,7 +74,8 @@ def _labels(panel: Any, plan: Plan, found: Finished, name: str) -> None:
 
 
 def _say(panel: Any, height: float, text: str, color: str) -> None:
-    panel.text(0.97, height, text, color=color, fontsize=9, ha="right", transform=panel.transAxes)
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    panel.text(0.97, height, text, color=color, fontsize=9, ha="right", transform=panel.transAxes, bbox=behind)
 
 
 def _ticks(panel: Any, places: Sequence[float], names: Sequence[str]) -> None:
