@@ -148,7 +148,7 @@ LESSONS = """\
   single words say little (movie) it takes many. From ten on some points are left on movie and 20 newsgroups, none
   on webkb.
 - **AP makes more of the same words than majority vote** at every number.
-- **Labels add little to the words** until there are as many as the words are worth (on movie nothing up to a hundred); with
-  both, AP is ahead of labels alone at every number that was tried.
+- **Labels add little to the words** until there are as many as the words are worth (on movie: nothing up to a hundred).
+  With both, AP is ahead of labels alone at every number that was tried.
 - Some hundred labels a class alone are ahead of the words alone, and all labels of anything here.
 """
