@@ -1,0 +1,1 @@
+"""Whether probabilities can be believed: ``python -m experiments.calibration``; docs/calibration.md."""

@@ -1,0 +1,1 @@
+"""Learning curves over constraints and over labels: ``python -m experiments.curves``; docs/curves.md."""

@@ -1,0 +1,1 @@
+"""What a wrong constraint costs: ``python -m experiments.wrong``; docs/wrong.md."""

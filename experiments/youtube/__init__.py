@@ -1,0 +1,1 @@
+"""Ten keyword rules as conditions: ``python -m experiments.youtube``; docs/youtube.md."""
