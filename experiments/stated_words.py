@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.labelled_words import DEFAULT_WORDS, WORDS_A_LABEL, oracle_constraints
 
 from experiments.development import TARGET, Features, Split, features
-from experiments.rivals_cells import judge, some_labels, split_of
+from experiments.rivals.cells import judge, some_labels, split_of
 from tiltfit import Constraint, TiltClassifier, expect, feature
 from tiltfit.language.expect import Expectation
 from tiltfit.language.texts import Word

@@ -1,5 +1,5 @@
 """The cells of the comparison of methods: one fit, judged by macro-F1 and accuracy. Which cells there are is in
-``rivals_plan``."""
+``plan``."""
 
 from __future__ import annotations
 

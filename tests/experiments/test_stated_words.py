@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.labelled_words import load_task
-from experiments.rivals_cells import Rival, split_of
+from experiments.rivals.cells import Rival, split_of
 from experiments.stated_words import scene, usually
 
 
