@@ -22,7 +22,7 @@ from experiments.calibration.cells import (
     Plan,
 )
 from experiments.command import Finished
-from experiments.rivals_page import told
+from experiments.spread import mean
 from tiltfit.comparison.evidence import BINS
 
 COMMAND = "python -m experiments.calibration --page"
@@ -54,7 +54,7 @@ def errors_table(plan: Plan, found: Finished) -> str:
         for of in (MODEL, TILTED) if way in PROJECTED else (MODEL,):
             row = [NAMES[way] if of == MODEL else f"{NAMES[way]}: q"]
             for name in plan.seeds:
-                error = told(values(plan, found, name, way, of, "calibration_error"))
+                error = mean(values(plan, found, name, way, of, "calibration_error"))
                 row.append(f"{error} ({too_sure(plan, found, name, way, of):+.3f})")
             rows.append(row)
     return table(["calibration error (too sure by)", *plan.seeds], rows)
@@ -67,7 +67,7 @@ def others_table(plan: Plan, found: Finished) -> str:
         for of in (MODEL, TILTED) if way in PROJECTED else (MODEL,):
             row = [NAMES[way] if of == MODEL else f"{NAMES[way]}: q"]
             for name in plan.seeds:
-                row += [told(values(plan, found, name, way, of, what)) for what in ("accuracy", "log_loss")]
+                row += [mean(values(plan, found, name, way, of, what)) for what in ("accuracy", "log_loss")]
             rows.append(row)
     return table(["", *(f"{name}: {what}" for name in plan.seeds for what in ("accuracy", "log-loss"))], rows)
 

@@ -11,7 +11,7 @@ from benchmarks.page import table
 
 from experiments.command import Finished
 from experiments.curves.cells import METHODS, Labels, Plan, Words
-from experiments.rivals_page import told
+from experiments.spread import mean
 
 COMMAND = "python -m experiments.curves --page"
 NAMES = {"ap": "AP", "vote": "vote → LR"}
@@ -61,8 +61,8 @@ def worth_in_words(plan: Plan, found: Finished, name: str) -> str:
 def worth_table(plan: Plan, found: Finished) -> str:
     rows = []
     for name in plan.curves:
-        first = f"{usual(name)} words a label, no labels: {told(labels(plan, found, name, 0, True))}"
-        every = told(labels(plan, found, name, "all", False))
+        first = f"{usual(name)} words a label, no labels: {mean(labels(plan, found, name, 0, True))}"
+        every = mean(labels(plan, found, name, "all", False))
         rows.append([name, first, worth_in_words(plan, found, name), every])
     return table(["", "AP", "labels a class that reach it", "all labels"], rows)
 
@@ -75,7 +75,7 @@ def words_table(plan: Plan, found: Finished) -> str:
         row = [str(n)]
         for name in names:
             known = n in plan.curves[name].words
-            row += [told(words(plan, found, name, n, method)) if known else "" for method in METHODS]
+            row += [mean(words(plan, found, name, n, method)) if known else "" for method in METHODS]
         rows.append(row)
     return table(["words a label", *(f"{name}: {NAMES[method]}" for name in names for method in METHODS)], rows)
 
@@ -89,8 +89,8 @@ def labels_table(plan: Plan, found: Finished) -> str:
         row = [str(n)]
         for name in names:
             c = plan.curves[name]
-            row.append(told(labels(plan, found, name, n, True)) if n in (0, *c.told) else "")
-            row.append(told(labels(plan, found, name, n, False)) if n in (*c.alone, "all") else "")
+            row.append(mean(labels(plan, found, name, n, True)) if n in (0, *c.told) else "")
+            row.append(mean(labels(plan, found, name, n, False)) if n in (*c.alone, "all") else "")
         rows.append(row)
     return table(["labels a class", *(f"{name}: {what}" for name in names for what in ("AP", "alone"))], rows)
 

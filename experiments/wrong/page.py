@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.page import table
 
 from experiments.command import Finished
-from experiments.rivals_page import told
+from experiments.spread import mean
 from experiments.wrong.cells import (
     ABOUT,
     HOWS,
@@ -39,7 +39,7 @@ def mislabelled(plan: Plan, found: Finished, name: str, tenths: int, how: str) -
 
 def _told(cells: list[dict[str, Any]]) -> str:
     """Macro-F1; a star where a fit did not converge."""
-    return told([cell["macro_f1"] for cell in cells]) + ("" if all(cell["converged"] for cell in cells) else "\\*")
+    return mean([cell["macro_f1"] for cell in cells]) + ("" if all(cell["converged"] for cell in cells) else "\\*")
 
 
 def offsets_table(plan: Plan, found: Finished, name: str) -> str:
@@ -88,7 +88,7 @@ def page(plan: Plan) -> Callable[[Finished], str]:
     def make(found: Finished) -> str:
         parts = []
         for name, n in plan.seeds.items():
-            usual = told(mislabelled(plan, found, name, 0, ABOUT))
+            usual = mean(mislabelled(plan, found, name, 0, ABOUT))
             splits = f"{n} splits: mean and standard error" if n > 1 else "one split"
             parts.append(f"""## {name}
 

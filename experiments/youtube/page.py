@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.page import table
 
 from experiments.command import Finished
-from experiments.rivals_page import told
+from experiments.spread import mean
 from experiments.youtube.cells import (
     ESTIMATED,
     FROM_RULES,
@@ -74,7 +74,7 @@ TITLES = {None: "own split", False: "random splits", True: "random splits, each 
 def columns(plan: Plan, found: Finished, method: str, stated: str, labels: str = "none") -> list[str]:
     """Accuracy and F1 on each kind of split."""
     both = [values(plan, found, method, stated, labels, what) for what in ("accuracy", "f1")]
-    return [told(of_kind(figures, kind)) for kind in kinds(plan) for figures in both]
+    return [mean(of_kind(figures, kind)) for kind in kinds(plan) for figures in both]
 
 
 def head(plan: Plan) -> list[str]:
@@ -201,7 +201,7 @@ LESSONS = f"""\
 
 
 def _signed(found: list[float]) -> str:
-    text = told(found)
+    text = mean(found)
     return text if text.startswith("-") else f"+{text}"
 
 
