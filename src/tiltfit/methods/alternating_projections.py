@@ -10,12 +10,14 @@ model this is posterior regularization (``posterior_regularization``), which alt
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tiltfit.errors import UnsupportedError
 from tiltfit.methods.alternating import alternate
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.journal import STOPPED
 from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
@@ -29,17 +31,34 @@ SOLVERS: dict[str, Callable[..., Fit]] = {
 }
 
 
+MISS = 0.01
+"""Where hard constraints contradict each other, one that is missed by so much pulls with one log-odds an event."""
+
+
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
-    """Minimise Eq. 6 from ``start``."""
-    if isinstance(task.problem.model, Generative):
+    """Minimise Eq. 6 from ``start``.
+
+    Where hard constraints contradict each other Eq. 6 has no minimum, and its solvers may stop anywhere. It is then
+    solved once more with such slack for them that they are missed by little, which has one.
+    """
+    found = _solve(task.problem, start, run)
+    tilt = task.problem.tilt
+    if found.converged or found.projection is None or tilt is None or found.message.startswith(STOPPED):
+        return found
+    if not tilt.misses_hard(found.projection.violation, by=MISS / 2):
+        return found
+    return _solve(replace(task.problem, tilt=tilt.softened(MISS)), start, run)
+
+
+def _solve(problem: Problem, start: FloatArray, run: Run) -> Fit:
+    if isinstance(problem.model, Generative):
         return regularize(
-            task.problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development
+            problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development
         )
     more = {"seed": run.seed} if run.solver == "sgd" else {}
-    return _solver(run.solver, task.problem)(
-        task.problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development,
-        **more,
-    )  # fmt: skip
+    return _solver(run.solver, problem)(
+        problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development, **more
+    )
 
 
 def _solver(name: str, problem: Problem) -> Callable[..., Fit]:

@@ -47,6 +47,10 @@ class Interval(Penalty):
     def times(self, factor: FloatArray) -> Interval:
         return Interval(self.low, self.high, self.slack / factor, self.slope * factor)
 
+    def softened(self, slack: FloatArray) -> Interval:
+        hard = (self.slack == 0) & np.isinf(self.slope)
+        return Interval(self.low, self.high, np.where(hard, slack, self.slack), self.slope)
+
     def value(self, m: FloatArray) -> FloatArray:
         d = self._distance(m)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -63,6 +63,10 @@ class Penalty(ABC):
     def times(self, factor: FloatArray) -> Penalty:
         """factor_k·U_k; an indicator stays what it is."""
 
+    def softened(self, slack: FloatArray) -> Penalty:
+        """The same, but U_k = d²/(2·slack_k) in place of an indicator, d the distance to where it is zero."""
+        return self
+
     def grad(self, m: FloatArray) -> FloatArray | None:
         """U′_k(m_k) if every row is smooth, else None (generalized expectation needs it)."""
         return None

@@ -30,6 +30,9 @@ class Stacked(Penalty):
     def times(self, factor: FloatArray) -> Penalty:
         return Stacked(tuple(block.times(f) for block, f in zip(self.blocks, self._cut(factor), strict=True)))
 
+    def softened(self, slack: FloatArray) -> Penalty:
+        return Stacked(tuple(block.softened(s) for block, s in zip(self.blocks, self._cut(slack), strict=True)))
+
     def value(self, m: FloatArray) -> FloatArray:
         return self._map(lambda block, a: block.value(a), m)
 

@@ -13,7 +13,7 @@ variance is at most ¼) plus c²U*″ from the penalty, so that one L-BFGS-B run
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -148,6 +148,17 @@ class Tilt:
             rules=None if self.rules is None else _at(self.rules, positions, kinds, instances),
         )
         return few, rows
+
+    def softened(self, miss: float) -> Tilt:
+        """The same with no hard shared row: one that is missed by ``miss`` pulls with one log-odds an event, whatever
+        its support."""
+        return replace(self, penalty=self.penalty.softened(miss / self.support))
+
+    def misses_hard(self, violation: FloatArray, by: float) -> bool:
+        """Whether some hard shared row is missed by more than so much. ``violation``: of all rows."""
+        low, high = self.penalty.domain()
+        hard = np.isfinite(low) | np.isfinite(high)
+        return bool(np.any(violation[: len(low)][hard] > by))
 
     def base(self, potentials: Potentials, log_z: FloatArray, *, overwrite: bool = False) -> Potentials:
         """log p of these instances, −inf where a rule forbids: what a projection starts from.
