@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from experiments.apartments.data import WORDS, Look, ads, constraints, prototype
 from tiltfit import TiltTagger
 
 SUPERVISED = "supervised"
+ROUNDS = 60  # of alternation, at most
 PAPER_ALPHA, PAPER_BETA = 1.0, 0.01
 
 
@@ -21,7 +23,8 @@ class Cell:
     """``part``: whose labels score it. A development cell never opens the test part. Nothing in it is random.
 
     ``method``: of ``TiltTagger``; ``supervised`` learns from the labels of train, and from nothing else. ``hmm`` is AP
-    with a hidden Markov model. ``stay_beta``: that of the constraint on transitions alone, if it is another one."""
+    with a hidden Markov model. ``stay_beta``: that of the constraint on transitions alone, if it is another one.
+    ``after_words``: starts from the fit with words alone. ``size``: learns from so many texts only."""
 
     said: str = WORDS
     look: Look = field(default_factory=Look)
@@ -29,16 +32,19 @@ class Cell:
     alpha: float = PAPER_ALPHA
     beta: float = PAPER_BETA
     stay_beta: float | None = None
+    solver: str = "auto"
+    after_words: bool = False
     part: str = "dev"
     size: int = 0
 
     @property
     def key(self) -> str:
         stay = "" if self.stay_beta is None else f", stay β {self.stay_beta:g}"
+        solver = "" if self.solver == "auto" else f", {self.solver}"
+        start = ", after words" if self.after_words else ""
+        how = f"α {self.alpha:g}, β {self.beta:g}{stay}{solver}{start}"
         size = f" | first {self.size}" if self.size else ""
-        return (
-            f"{self.part} | {self.method} | {self.said} | {self.look} | α {self.alpha:g}, β {self.beta:g}{stay}{size}"
-        )
+        return f"{self.part} | {self.method} | {self.said} | {self.look} | {how}{size}"
 
     def measure(self) -> dict[str, Any]:
         """``accuracy``; of every ad how many tokens are ``right`` and how many there are; ``stay``: share of
@@ -46,14 +52,17 @@ class Cell:
         scored = ads(self.part)
         tagger = self._tagger()
         X, y = self._learned_from()
-        started = time.process_time()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # constraints that are not quite met: part of what is measured
+            self._tagger().fit(X[:20], None if y is None else y[:20])  # compiles
+            if self.after_words:
+                tagger.init = replace(self, said=WORDS, after_words=False)._tagger().fit(X)
+            started = time.process_time()
             tagger.fit(X, y)
         seconds = time.process_time() - started
         predicted = tagger.predict(scored.tokens)
         pairs = [np.asarray(a) == np.asarray(b) for a, b in zip(predicted, scored.labels, strict=True)]
-        stays = [a == b for row in predicted for a, b in zip(row, row[1:], strict=False)]
+        stays = [a == b for row in predicted for a, b in pairwise(row)]
         labels, counts = np.unique([label for row in predicted for label in row], return_counts=True)
         return {
             "accuracy": float(np.mean(np.concatenate(pairs))),
@@ -74,6 +83,8 @@ class Cell:
             method="ap" if generates or self.method == SUPERVISED else self.method,
             features=None if generates else self.look.templates(),
             transitions=None if generates or self.look.punctuation else {"before": {}},
+            solver=self.solver,
+            max_iter=ROUNDS if self.solver == "alternating" else 500,
             alpha=self.alpha,
             beta=self.beta,
             n_jobs=1,

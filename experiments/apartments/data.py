@@ -28,7 +28,7 @@ class Ads:
 def ads(part: str) -> Ads:
     """``train``, ``dev``, ``test``."""
     found = read_sequences(_folder() / f"ads_{part}.txt", format="conll", delimiter=" ", label=1)
-    return Ads([list(row) for row in found.tokens], [list(row) for row in found.y or []])
+    return Ads([list(row) for row in found.tokens], [[str(label) for label in row or []] for row in found.y or []])
 
 
 def unlabelled() -> list[list[str]]:
@@ -65,6 +65,7 @@ def constraints(said: str, stay_beta: float | None = None) -> list[Constraint]:
     more = {
         WORDS: [],
         STAY: [stay],
+        f"{WORDS}, 40 % features": [expect("FEATURES").about(0.4)],
         f"{STAY}, 40 % features": [stay, expect("FEATURES").about(0.4)],
         f"{STAY}, changes on punctuation": [
             stay,
@@ -75,7 +76,7 @@ def constraints(said: str, stay_beta: float | None = None) -> list[Constraint]:
     return [expect(label, given=word(given, case=True)).about(0.9) for label, given in listed] + more[said]
 
 
-MORE = (f"{STAY}, 40 % features", f"{STAY}, changes on punctuation")
+MORE = (f"{WORDS}, 40 % features", f"{STAY}, 40 % features", f"{STAY}, changes on punctuation")
 
 
 # What the model looks at
@@ -87,8 +88,9 @@ OWN, OTHERS = "200 ads", "8,464 ads"
 @dataclass(frozen=True)
 class Look:
     """``spelling``: affixes, shape, patterns, position, and the tokens beside, as by default; ``around``: the tokens up
-    to three away, each at its place; ``nearby``: distances of tokens wherever; ``alike``: where lists of words used like
-    each prototype come from, looked up for the token and, wherever, within the distances ``alike_nearby``."""
+    to three away, each at its place; ``nearby``: distances of tokens wherever; ``alike``: where lists of words used
+    like each prototype come from, looked up for the token and, wherever, within the distances ``alike_nearby``; a word
+    stands in ``top`` lists at most; ``dimensions``: of the vectors that are compared."""
 
     spelling: bool = False
     around: bool = False
@@ -96,6 +98,7 @@ class Look:
     alike: str = ""
     alike_nearby: tuple[int, ...] = (3, 10)
     top: int = 3
+    dimensions: int = 50
     punctuation: bool = True
 
     def __str__(self) -> str:
@@ -104,8 +107,8 @@ class Look:
         parts += [f"tokens within {_listed(self.nearby)}"] if self.nearby else []
         if self.alike:
             within = f" within {_listed(self.alike_nearby)}" if self.alike_nearby else ""
-            lists = "" if self.top == 3 else f" (top {self.top})"
-            parts.append(f"words alike{lists}{within} ({self.alike})")
+            lists = "" if self.top == 3 else f", top {self.top}"
+            parts.append(f"words alike{within} ({self.alike}, {self.dimensions} dimensions{lists})")
         parts += [] if self.punctuation else ["plain transitions"]
         return " + ".join(["token", *parts])
 
@@ -117,7 +120,7 @@ class Look:
         if self.around:
             options["lower"] = (-3, -2, -1, 0, 1, 2, 3)
         if self.alike:
-            options |= {"lexicons": alike(self.alike, self.top), "classes_nearby": self.alike_nearby}
+            options |= {"lexicons": alike(self.alike, self.top, self.dimensions), "classes_nearby": self.alike_nearby}
         return TokenTemplates(**options)
 
 
@@ -126,16 +129,16 @@ def _listed(distances: tuple[int, ...]) -> str:
 
 
 @cache
-def _vectors(source: str) -> WordVectors:
+def _vectors(source: str, dimensions: int) -> WordVectors:
     if source == OWN:
-        return WordVectors.of(unlabelled(), min_count=2)
-    return WordVectors.of(other_ads() + unlabelled())
+        return WordVectors.of(unlabelled(), min_count=2, dimensions=dimensions)
+    return WordVectors.of(other_ads() + unlabelled(), dimensions=dimensions)
 
 
 @cache
-def alike(source: str, top: int) -> dict[str, list[str]]:
+def alike(source: str, top: int, dimensions: int) -> dict[str, list[str]]:
     """Word lists of the prototypes. No label takes part."""
-    return _vectors(source).lexicons((w for words in prototypes().values() for w in words), top=top)
+    return _vectors(source, dimensions).lexicons((w for words in prototypes().values() for w in words), top=top)
 
 
 def _folder() -> Path:

@@ -33,8 +33,8 @@ McCallum (2009); GE by Mann & McCallum (2008) has {100 * PAPER_GE:.1f} there.
 {results(plan, found)}
 
 *From 200 ads*: all that the model knows comes from these. *From 8,464 ads*: lists of words used alike were made from
-further unlabelled ads; these are in no other way learned from. The labels of dev chose between settings (below), nothing
-else; those of train were not used, but in the last rows of the next table.
+further unlabelled ads, which are in no other way learned from. The labels of dev chose between settings (below), and
+nothing else; those of train were not used, but in the last rows of the next table.
 
 ![Accuracy by what the model looks at](figures/apartments.png)
 
@@ -46,9 +46,9 @@ of a touched token must reach its neighbours through features that they share, a
 
 - **what occurs nearby**, wherever: `TokenTemplates(nearby=(3, 10))`. *Please call Ann at …* has *call* nearby on every
   token, so all of them get what is said of *call*.
-- **words used alike**: `tiltfit.features.similarity.similar_words(texts, words)` gives, from unlabelled texts, a list of
-  words used like each prototype (Schütze 1995; Haghighi & Klein 2006), for `lexicons=`; `classes_nearby=(3, 10)` looks
-  them up nearby, too. *dogs*, *cats*, *smokers* share an attribute with *pets*.
+- **words used alike**: `tiltfit.features.similarity.similar_words(texts, words)` gives, from unlabelled texts, a list
+  of words used like each prototype (Schütze 1995; Haghighi & Klein 2006), for `lexicons=`; `classes_nearby=(3, 10)`
+  looks them up nearby, too. *dogs*, *cats*, *smokers* share an attribute with *pets*.
 
 Then the joint solver finds its way from zero weights in some fifty iterations: no continuation and no other start was
 needed. Starting "90 % stay" from the fit with words alone ends within 0.003 of the same accuracy.
@@ -59,9 +59,9 @@ Test accuracy; seconds are processor time of `fit` on one core.
 
 {methods(plan, found)}
 
-*Usual templates*: token and tokens up to three away, affixes, shape, patterns. The gradient of GE costs 1.3 to 1.6 times
-that of AP and both grow as |Y|²: [timing against |Y|](benchmarks.md) for constraints on labels and on transitions, by
-`python -m benchmarks.ge` ([figure](figures/ge.png)).
+*Usual templates*: token and tokens up to three away, affixes, shape, patterns. The gradient of GE costs 1.3 to 1.6
+times that of AP, and both grow as |Y|²: [timing against |Y|](benchmarks.md) for constraints on labels and on
+transitions, by `python -m benchmarks.ge` ([figure](figures/ge.png)).
 
 ## Each ingredient left out
 

@@ -25,7 +25,6 @@ LOOKS = (
     Look(nearby=(10,)),
     Look(nearby=(3, 10)),
     Look(nearby=(5, 20)),
-    Look(nearby=(5, 10, 20)),
     Look(spelling=True, nearby=(3, 10)),
     *(
         look
@@ -33,10 +32,8 @@ LOOKS = (
         for look in (
             Look(alike=source, alike_nearby=()),
             Look(alike=source),
-            Look(alike=source, alike_nearby=(5, 10)),
             Look(alike=source, top=1),
-            Look(alike=source, nearby=(10,)),
-            Look(alike=source, nearby=(3, 10)),
+            *(Look(alike=source, nearby=near, dimensions=d) for d in (25, 50) for near in ((10,), (20,), (5, 20))),
         )
     ),
 )
@@ -49,7 +46,8 @@ class Plan:
     looks: tuple[Look, ...] = LOOKS
     sources: tuple[str, ...] = (OWN, OTHERS)
     strengths: tuple[tuple[str, float], ...] = (
-        ("alpha", 0.3), ("alpha", 3.0), ("beta", 0.003), ("beta", 0.05), ("stay_beta", 0.001), ("stay_beta", 0.1)
+        ("alpha", 0.3), ("alpha", 3.0), ("alpha", 10.0), ("beta", 0.003), ("beta", 0.05),
+        ("stay_beta", 0.001), ("stay_beta", 0.1),
     )  # fmt: skip
     more: tuple[str, ...] = MORE
     size: int = 0
@@ -77,10 +75,12 @@ class Plan:
 
     def others(self, found: Finished) -> list[Cell]:
         """Ways that were tried and only told."""
+        if not self.more:
+            return []
         base = self.look(found, STAY, self.sources[-1])
-        return [replace(base, said=said) for said in self.more] + [
-            Cell(said, Look(), method="hmm", size=self.size) for said in SAID if self.more
-        ]
+        said = [replace(base, said=said) for said in self.more]
+        found_otherwise = [replace(base, after_words=True), replace(base, solver="alternating")]
+        return [base, *said, *found_otherwise, *(Cell(s, Look(), method="hmm", size=self.size) for s in SAID)]
 
     def second(self, found: Finished) -> list[Cell]:
         pairs = [(said, source) for said in SAID for source in self.sources]
