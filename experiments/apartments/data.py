@@ -39,7 +39,7 @@ def unlabelled() -> list[list[str]]:
 def other_ads() -> list[list[str]]:
     """8,464 further texts, for word lists alone."""
     path = _folder() / "ads_unlabeled.txt.bz2"
-    found = read_sequences(path, format="conll", delimiter=" ", label=None, blank="replace")
+    found = read_sequences(path, unlabelled="?", blank="replace")
     return [list(row) for row in found.tokens]
 
 
