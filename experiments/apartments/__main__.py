@@ -1,7 +1,7 @@
 """Fields of advertisements without a label, §5.2 of the paper: ``python -m experiments.apartments [--quick] [--page]``.
 
 33 words, three for each of 11 labels, with and without "90 % of transitions are self-transitions"; token accuracy on
-the test ads. What the model looks at and how strong penalties are is chosen on the development part. ``--quick``: 40
+the test ads. What the model looks at and how strong penalties are is chosen on the development part. ``--quick``: 25
 texts, two sets of templates, scored on the development part.
 """
 

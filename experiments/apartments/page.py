@@ -33,8 +33,8 @@ McCallum (2009); GE by Mann & McCallum (2008) has {100 * PAPER_GE:.1f} there.
 {results(plan, found)}
 
 *From 200 ads*: all that the model knows comes from these. *From 8,464 ads*: lists of words used alike were made from
-further unlabelled ads, which are in no other way learned from. The labels of dev chose between settings (below), those of
-train were looked at while the templates were designed, and only the rows "all labels of train" learn from any.
+further unlabelled ads, which are in no other way learned from. The labels of dev chose between settings (below), those
+of train were looked at while the templates were designed, and only the rows "all labels of train" learn from any.
 
 What is compared are whole systems: the paper's features and its list of words are not known (ours has three words a
 label). With usual templates and the paper's α and β we stay below its figures; what makes the difference is what the
@@ -64,9 +64,9 @@ Test accuracy; seconds are processor time of `fit` on one core.
 {methods(plan, found)}
 
 *Usual templates*: token and tokens up to three away, affixes, shape, patterns. *Vote* does not know what is said of
-transitions; its columns differ in the attributes chosen. The gradient of GE costs 1.3 to 1.6 times that of AP, and both grow as |Y|²: [timing against |Y|](benchmarks.md) for constraints on labels and on
-transitions, by `python -m benchmarks.ge` ([figure](figures/ge.png)). GE needs no projection, so that its fits take less
-time here.
+transitions; its columns differ in the attributes chosen. GE needs no projection, so that its fits take less time here.
+A gradient of GE costs 1.3 to 1.6 times one of AP, and both grow as |Y|²: [timing against |Y|](benchmarks.md) for
+constraints on labels and on transitions, by `python -m benchmarks.ge` ([figure](figures/ge.png)).
 
 ## Each ingredient left out
 
@@ -210,13 +210,13 @@ def plot(plan: Plan, found: Finished, path: Path) -> None:
         panel.axvline(100 * PAPER[said], color="C3", lw=1.5)
         panel.annotate(f"paper's AP {100 * PAPER[said]:.1f}", (100 * PAPER[said], len(names) - 0.42), (3, 0),
                        textcoords="offset points", color="C3", fontsize=8, va="bottom")  # fmt: skip
-        stay = "" if said == WORDS else ", and: 90 % of tokens keep the label before"
-        panel.set_title(f"Said: labels of 33 words{stay}", fontsize=9, loc="left")
+        stay = "" if said == WORDS else ", and 90 % self-transitions"
+        panel.set_title(f"Said: 33 words{stay}", fontsize=9, loc="left")
         panel.set_ylim(-0.6, len(names) + 0.1)
         panel.set_xlim(0, 100)
         panel.spines[["top", "right"]].set_visible(False)
-    figure.suptitle("Fields of apartment ads without labels: knowledge of 33 words spreads through tokens nearby and words used alike",
-                    fontsize=11)  # fmt: skip
+    title = "Apartment ads, no labels: knowledge of 33 words spreads through tokens nearby and words used alike"
+    figure.suptitle(title, fontsize=11)
     figure.supxlabel("% of tokens of the test advertisements right, ± standard error", fontsize=9)
     figure.savefig(path, dpi=130, metadata={"Software": None})
 

@@ -140,4 +140,4 @@ def best(found: Finished, cells: list[Cell]) -> Cell:
 
 
 FULL = Plan()
-QUICK = Plan((DEFAULT, Look(nearby=(3, 10))), (OWN,), (), (), 40, "dev")
+QUICK = Plan((DEFAULT, Look(nearby=(3, 10))), (OWN,), (), (), 25, "dev")
