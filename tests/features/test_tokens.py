@@ -30,6 +30,8 @@ ALL = TokenTemplates(
     pieces_at=(-1, 0),
     lexicons=LEXICONS,
     classes_at=(-2, 0, 1),
+    nearby=(1, 3),
+    classes_nearby=(2,),
     buckets=3,
 )
 SEQUENCES = st.lists(st.lists(st.sampled_from(VOCABULARY), max_size=6), max_size=5)
@@ -79,6 +81,16 @@ def oracle(sequence: list[str], i: int, t: TokenTemplates) -> set[str]:
                 found |= {f"{family}{where}={value}" for value in values}
             else:
                 found.add(f"{'begin' if d < 0 else 'end'}{where}")
+    return found | within(sequence, i, t)
+
+
+def within(sequence: list[str], i: int, t: TokenTemplates) -> set[str]:
+    found = set()
+    for family, distances in {"lower": t.nearby, "is": t.classes_nearby, "in": t.classes_nearby}.items():
+        for d in distances:
+            for j in range(max(0, i - d), min(len(sequence), i + d + 1)):
+                values = {**spelling_of(sequence[j], t), "in": in_lexicons(sequence, j, t)}[family]
+                found |= {f"{family}[~{d}]={value}" for value in values}
     return found
 
 
@@ -182,6 +194,8 @@ def test_default_classes(token: str, classes: set[str]) -> None:
         ({"prefixes": (0,)}, "prefixes=.*1 to 100"),
         ({"prefixes": True}, "prefixes="),
         ({"buckets": -1}, "buckets="),
+        ({"nearby": (0,)}, "nearby=.*1 to 100"),
+        ({"classes_nearby": 3}, "classes_nearby="),
         ({"min_count": 0}, "min_count="),
         ({"min_count": 1.5}, "min_count="),
         ({"patterns": ["a"]}, "patterns= must be a mapping"),

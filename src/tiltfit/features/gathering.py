@@ -94,6 +94,27 @@ def shifted(codes: IntArray, offsets: IntArray, distance: int, outside: int) -> 
     return found
 
 
+def within(block: Block, offsets: IntArray, distance: int) -> Block:
+    """Each position has, once, the values of all positions of its sequence that are at most ``distance`` away.
+
+    Time and memory grow with positions × distance × values of a position.
+    """
+    n = len(block.codes)
+    place = np.arange(n)
+    sequence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    rows, columns = [], []
+    for d in range(-distance, distance + 1):
+        inside = place[max(0, -d) : max(0, n - max(0, d))]
+        inside = inside[sequence[inside] == sequence[inside + d]]
+        rows.append(inside)
+        columns.append(inside + d)
+    pairs = np.concatenate(rows), np.concatenate(columns)
+    near = sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int32), pairs), shape=(n, n))
+    own = gather([block], n, len(block.types.values)).astype(np.int32)
+    found = sparse.csr_array(near @ own)
+    return Block(place, Incidence(found.indptr.astype(np.intp), found.indices.astype(np.intp), block.types.values))
+
+
 def gather(blocks: Sequence[Block], n: int, n_columns: int) -> sparse.csr_array:
     """Positions × columns, 1 where a block says so. Blocks must not share columns."""
     groups = _merge(blocks, n_columns)

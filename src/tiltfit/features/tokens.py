@@ -4,6 +4,7 @@
     prefix=th           suffix=he     shape=x     ngram=^th     is[+1]=year       a class of the token after
     in=person-names     the token stands in a word list         position=0        first fifth of the sequence
     begin[-1]           there is no token before                end[+1]           there is no token after
+    lower[~3]=the       within three tokens, wherever           in[~3]=titles     a class within three tokens
 
 Whatever depends on the spelling is computed once a distinct token; rows are then gathered for all positions.
 """
@@ -21,7 +22,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.errors import DataError
-from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
+from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted, within
 from tiltfit.features.hashing import Buckets, check_size, hashed
 from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
 from tiltfit.features.spelling import PATTERNS, classifier, ngrams, prefixes, shape, suffixes
@@ -44,6 +45,9 @@ class TokenTemplates:
     ``shape``                    see ``spelling.shape``
     ``prefixes``, ``suffixes``, ``ngrams``   lengths of these pieces, taken at ``pieces_at``
     ``patterns``, ``lexicons``   classes of tokens by pattern or word list, looked at ``classes_at``
+    ``nearby``, ``classes_nearby``   distances: the tokens in lower case, or the classes, that occur within so many
+                                 tokens on either side or here, wherever. Neighbours then share attributes, so that
+                                 what is learned of one token speaks of those around it: long fields, few labels
     ``buckets``                  into how many parts a sequence is cut to say where the token stands; 0: not at all
     ``min_count``                attributes that occur less often in fitting are dropped
     ``hashing``                  None: an attribute has a column of its own if it occurs in fitting. A number such as
@@ -60,6 +64,8 @@ class TokenTemplates:
     patterns: Mapping[str, str] = field(default_factory=lambda: dict(PATTERNS))
     lexicons: Mapping[str, Sequence[str]] = field(default_factory=dict)
     classes_at: Offsets = (-2, -1, 0, 1, 2)
+    nearby: tuple[int, ...] = ()
+    classes_nearby: tuple[int, ...] = ()
     buckets: int = 4
     min_count: int = 1
     hashing: int | None = None
@@ -67,7 +73,7 @@ class TokenTemplates:
     def __post_init__(self) -> None:
         for name in ("identity", "lower", "shape", "pieces_at", "classes_at"):
             object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), -FARTHEST, FARTHEST))
-        for name in ("prefixes", "suffixes", "ngrams"):
+        for name in ("prefixes", "suffixes", "ngrams", "nearby", "classes_nearby"):
             object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), 1, 100))
         object.__setattr__(self, "patterns", check_patterns("patterns", self.patterns))
         object.__setattr__(self, "lexicons", check_lexicons(self.lexicons))
@@ -119,6 +125,7 @@ class TokenTemplates:
         for d in sorted({d for *_, at in families for d in at}):
             moved = shifted(codes, offsets, d, len(types))
             found += [(Block(moved, kinds), _names(name, d, kinds.values)) for name, kinds, at in families if d in at]
+        found += self._nearby_blocks(types, codes, offsets)
         if self.lexicons:
             found += self._lexicon_blocks(types, codes, offsets)
         if self.buckets:
@@ -154,7 +161,19 @@ class TokenTemplates:
         rows = [[name for bit, name in enumerate(names) if mask >> bit & 1] for mask in masks.tolist()]
         lists = Incidence.of([*rows, (), ()])
         moved = ((d, shifted(kind, offsets, d, len(masks))) for d in self.classes_at)
-        return [(Block(k, lists), _names("in", d, lists.values)) for d, k in moved]
+        found = [(Block(k, lists), _names("in", d, lists.values)) for d, k in moved]
+        return found + _windows("in", Block(kind, lists), offsets, self.classes_nearby)
+
+    def _nearby_blocks(self, types: Sequence[str], codes: IntArray, offsets: IntArray) -> list[tuple[Block, list[str]]]:
+        """What occurs within a distance, wherever: tokens, and classes by pattern."""
+        found: list[tuple[Block, list[str]]] = []
+        if self.nearby:
+            words = Block(codes, Incidence.of([(t.lower(),) for t in types]))
+            found += _windows("lower", words, offsets, self.nearby)
+        if self.classes_nearby and self.patterns:
+            classes = Block(codes, Incidence.of(map(classifier(self.patterns), types)))
+            found += _windows("is", classes, offsets, self.classes_nearby)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,6 +250,12 @@ def _names(family: str, distance: int, values: Sequence[str]) -> list[str]:
     if family == "outside":
         return [f"{value}[{distance:+d}]" for value in values]
     return [f"{family}{f'[{distance:+d}]' if distance else ''}={value}" for value in values]
+
+
+def _windows(family: str, block: Block, offsets: IntArray, distances: tuple[int, ...]) -> list[tuple[Block, list[str]]]:
+    """``lower[~3]=the``: the values of a block anywhere within each distance."""
+    names = block.types.values
+    return [(within(block, offsets, d), [f"{family}[~{d}]={value}" for value in names]) for d in distances]
 
 
 def _whole_numbers(name: str, value: object, least: int, most: int) -> tuple[int, ...]:

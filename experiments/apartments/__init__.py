@@ -1,0 +1,1 @@
+"""Fields of apartment advertisements, learned from words that people name."""
