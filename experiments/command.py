@@ -50,7 +50,7 @@ test data, and nothing else can."""
 class Experiment:
     """``folders``: those of the data that it reads; ``page``: Markdown; ``summary``: what others show of it (the
     README's tables), beside the cells in the JSON file; ``plot`` writes the figure; ``missed``: which figures that must
-    be reached are not."""
+    be reached are not; ``stem``: the name of its files, if it is another one."""
 
     name: str
     folders: tuple[str, ...]
@@ -59,6 +59,7 @@ class Experiment:
     summary: Callable[[Finished], dict[str, Any]] = lambda _: {}
     plot: Callable[[Finished, Path], object] | None = None
     missed: Callable[[Finished], Sequence[str]] = lambda _: ()
+    stem: str = ""
 
     @property
     def command(self) -> str:
@@ -103,14 +104,15 @@ def complete(experiment: Experiment, kept: Kept, jobs: int = 1) -> dict[str, Any
 
 
 def write(experiment: Experiment, cells: Finished, docs: Path) -> None:
-    """docs/<name>.md, docs/<name>.json, docs/figures/<name>.png."""
-    (docs / f"{experiment.name}.md").write_text(experiment.page(cells), encoding="utf-8")
+    """docs/<stem>.md, docs/<stem>.json, docs/figures/<stem>.png."""
+    stem = experiment.stem or experiment.name
+    (docs / f"{stem}.md").write_text(experiment.page(cells), encoding="utf-8")
     data = {"command": experiment.command, "summary": experiment.summary(cells), "cells": dict(cells)}
     text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
-    (docs / f"{experiment.name}.json").write_text(text, encoding="utf-8")
+    (docs / f"{stem}.json").write_text(text, encoding="utf-8")
     if experiment.plot is not None:
         (docs / "figures").mkdir(exist_ok=True)
-        experiment.plot(cells, docs / "figures" / f"{experiment.name}.png")
+        experiment.plot(cells, docs / "figures" / f"{stem}.png")
 
 
 def _measured(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict[str, Any]]]:

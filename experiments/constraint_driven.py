@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from benchmarks.citations import LABELS, citations, folder, lexicons, table_2
 
-from experiments.citations import CHOICES
+from experiments.table3.cells import CHOICES
 from tiltfit import TiltTagger
 
 WORDS, PUNCTUATION, TABLE_2 = "words (3)–(11)", "words, (2) on punctuation", "words, (1), (2): Table 2"

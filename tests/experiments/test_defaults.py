@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from benchmarks.labelled_words import load_task
 from experiments import development
-from experiments.cells import Cell, Setting, Store, measure
-from experiments.defaults import main
+from experiments.command import run
+from experiments.defaults.__main__ import experiment
+from experiments.defaults.cells import Cell, Setting
+from experiments.defaults.plan import CHOSEN, QUICK
 from experiments.development import development_part, development_split, features
-from experiments.plan import CHOSEN
 
 from tiltfit import TiltClassifier
 from tiltfit.demo.tickets import generate
@@ -115,38 +116,18 @@ def test_a_cell_is_what_a_fit_on_the_raw_texts_gives(collections: Path) -> None:
     split = development_split("movie", 0)
     texts = TiltClassifier(list(split.constraints), beta=0.03, n_jobs=1).fit(list(split.texts))
     agree = np.mean(texts.predict(list(split.judged_texts)) == split.judged_labels)
-    score = measure(Cell("movie", 0, Setting(beta=0.03)))
-    assert score.rounds == texts.n_iter_
-    assert score.macro_f1 == pytest.approx(agree, abs=0.02)  # balanced labels: accuracy and macro-F1 almost agree
-    assert score.macro_f1 > 0.9
+    score = Cell("movie", 0, Setting(beta=0.03)).measure()
+    assert score["rounds"] == texts.n_iter_
+    assert score["macro_f1"] == pytest.approx(agree, abs=0.02)  # balanced labels: accuracy and macro-F1 almost agree
+    assert score["macro_f1"] > 0.9
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(collections: Path, tmp_path: Path) -> None:
-    kept = tmp_path / "kept" / "cells.json"
-    cells = [Cell("youtube", 0, "all labels"), Cell("youtube", 0, Setting())]
-    Store(kept).complete(cells[:1], lambda line: None)
-    said: list[str] = []
-    again = Store(kept)
-    again.complete(cells, said.append)
-    assert len(said) == 1
-    assert all(cell in Store(kept) for cell in cells)
-    assert (kept.parent / ".gitignore").read_text(encoding="utf-8") == "*\n"
-
-
-def test_the_quick_run_prints_a_page(collections: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--quick", "--kept", str(tmp_path / "cells.json")]) == 0
+def test_the_quick_run_prints_a_page(collections: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(experiment(QUICK), experiment(QUICK), ["--quick", "--jobs", "1"]) == 0
     printed = capsys.readouterr().out
     assert f"**unit β={CHOSEN.beta:g}, length 10**" in printed
     assert "| youtube | 200 |" not in printed  # only 140 texts are there to learn from
     assert "| youtube | 140 |" in printed
-
-
-def test_a_collection_that_is_not_here_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("TILTFIT_DATA", str(tmp_path))
-    assert main(["--quick", "--kept", str(tmp_path / "cells.json")]) == 1
-    assert "youtube" in capsys.readouterr().err
 
 
 def test_the_defaults_are_what_was_chosen() -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.labelled_words import load_task
-from experiments import development, rivals_cells
+from experiments import development
+from experiments.command import run
 from experiments.oracle_words import LabelledWord, oracle_words
-from experiments.rivals import main
-from experiments.rivals_cells import TEN, Rival, Setup, some_labels, split_of
-from experiments.rivals_plan import FEW_LABELS, UNLABELLED, Cell, Plan, Store
+from experiments.rivals import cells as rivals_cells
+from experiments.rivals.__main__ import QUICK, experiment
+from experiments.rivals.cells import TEN, Rival, Setup, some_labels, split_of
+from experiments.rivals.plan import FEW_LABELS, UNLABELLED
 from scipy import sparse
 
 CLASSES = ("earth", "fire", "water")
@@ -56,23 +58,16 @@ def _forget() -> None:
 
 
 @pytest.mark.slow
-def test_the_quick_run_prints_and_writes(
-    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = ["--quick", "--page", "--kept", str(tmp_path / "kept" / "cells.json"), "--docs", str(tmp_path)]
-    assert main(arguments) == 0
+def test_the_quick_run_prints_and_writes(collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    quick = experiment(QUICK)
+    assert run(quick, quick, ["--quick", "--page", "--jobs", "1", "--docs", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert (tmp_path / "rivals-experiments.md").read_text(encoding="utf-8") in printed
     found = json.loads((tmp_path / "rivals-experiments.json").read_text(encoding="utf-8"))["cells"]
     assert all(cell["macro_f1"] > 0.8 for key, cell in found.items() if "supervised, all" in key)
     for rival in (*UNLABELLED, *FEW_LABELS):
         assert f"| {rival.name} |" in printed
-
-    def never(self: Cell) -> dict[str, float]:
-        raise AssertionError("a finished cell is measured again")
-
-    monkeypatch.setattr(Cell, "measure", never)
-    assert main(arguments) == 0
 
 
 def test_development_cells_see_nothing_of_the_test_part(collection: Path) -> None:
@@ -101,14 +96,6 @@ def test_a_set_up_says_the_same_in_three_ways(collection: Path) -> None:
     kl, l2, either = (Setup(TEN, form, "ge").constraints(split) for form in ("kl", "l2", "either"))
     assert 3 * len(kl) == len(l2) == 3 * len(either) == 3 * len(split.constraints)
     assert Setup("", "", "supervised").constraints(split) == []
-
-
-def test_an_unfinished_plan_goes_on(collection: Path, tmp_path: Path) -> None:
-    plan = Plan("youtube", (), (Setup("", "", "supervised"),), {"youtube": 1}, ())
-    assert len(plan.cells()) == 1 + len(UNLABELLED)
-    Store(tmp_path / "k" / "cells.json").complete(plan.cells()[:1])
-    again = Store(tmp_path / "k" / "cells.json")
-    assert [cell in again for cell in plan.cells()] == [True] + [False] * len(UNLABELLED)
 
 
 def test_some_labels_of_each_class() -> None:

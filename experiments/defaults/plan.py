@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
-from experiments.cells import REFERENCES, Cell, Setting
+from experiments.defaults.cells import REFERENCES, Cell, Setting
 from experiments.development import TICKETS
 
 CHOSEN = Setting(scale="unit", beta=0.05, alpha=1.0, weighting="tfidf", length=10.0, solver="joint")

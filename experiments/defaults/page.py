@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import rankdata
 
-from experiments.cells import REFERENCES, ROUNDS, Cell, Score, Setting, Store
+from experiments.defaults.cells import REFERENCES, ROUNDS, Cell, Score, Scores, Setting
+from experiments.defaults.plan import CHOSEN, Plan
 from experiments.development import TICKETS
-from experiments.plan import CHOSEN, Plan
 
-COMMAND = "python -m experiments.defaults"
+COMMAND = "python -m experiments.defaults --page"
 
 HOW = """\
 # Defaults, chosen by experiment
@@ -105,7 +105,7 @@ with targets near the truth.
 """
 
 
-def page(plan: Plan, store: Store) -> str:
+def page(plan: Plan, store: Scores) -> str:
     """The whole page."""
     sections = [
         HOW.format(
@@ -126,7 +126,7 @@ def page(plan: Plan, store: Store) -> str:
 # The grid
 
 
-def _choice(plan: Plan, store: Store) -> str:
+def _choice(plan: Plan, store: Scores) -> str:
     """Over all: the collections and, as one more, the tickets."""
     behind = _behind(plan, store, plan.grid)
     scores = [fmean(_ticket_scores(plan, store, s, "all")) for s in plan.sized]
@@ -150,18 +150,18 @@ def _choice(plan: Plan, store: Store) -> str:
     return f"{chosen}{CHOICE}\n{_table(head, rows)}".rstrip()
 
 
-def _duel(plan: Plan, store: Store, other: Setting) -> str:
+def _duel(plan: Plan, store: Scores, other: Setting) -> str:
     if other == CHOSEN:
         return ""
     pairs = list(zip(plan.splits([CHOSEN]), plan.splits([other]), strict=True))
     return f"{sum(store[a].macro_f1 > store[b].macro_f1 for a, b in pairs)} of {len(pairs)} splits"
 
 
-def _missed(plan: Plan, store: Store, setting: Setting) -> float:
+def _missed(plan: Plan, store: Scores, setting: Setting) -> float:
     return fmean(store[cell].missed for cell in plan.splits([setting]))
 
 
-def _grid(plan: Plan, store: Store) -> str:
+def _grid(plan: Plan, store: Scores) -> str:
     behind = _behind(plan, store, plan.grid)
     loss, worst, rank = behind.mean(axis=1), behind.max(axis=1), rankdata(behind, axis=0).mean(axis=1)
     rows = []
@@ -176,17 +176,17 @@ def _grid(plan: Plan, store: Store) -> str:
     return _table(["setting", *plan.seeds, "loss", "worst", "rank"], rows)
 
 
-def _behind(plan: Plan, store: Store, settings: Sequence[Setting]) -> npt.NDArray[np.float64]:
+def _behind(plan: Plan, store: Scores, settings: Sequence[Setting]) -> npt.NDArray[np.float64]:
     """How far each setting is behind the best, by collection: settings × collections."""
     means = np.array([[fmean(_scores(plan, store, name, s)) for name in plan.seeds] for s in settings])
     return np.asarray(means.max(axis=0) - means)
 
 
-def _scores(plan: Plan, store: Store, name: str, method: Setting | str, size: str = "all") -> list[float]:
+def _scores(plan: Plan, store: Scores, name: str, method: Setting | str, size: str = "all") -> list[float]:
     return [store[Cell(name, seed, method, size)].macro_f1 for seed in range(plan.seeds[name])]
 
 
-def _spread(plan: Plan, store: Store, name: str, method: Setting | str) -> str:
+def _spread(plan: Plan, store: Scores, name: str, method: Setting | str) -> str:
     return _pm(_scores(plan, store, name, method))
 
 
@@ -197,7 +197,7 @@ def _pm(scores: list[float]) -> str:
 # The other factors
 
 
-def _factors(plan: Plan, store: Store) -> str:
+def _factors(plan: Plan, store: Scores) -> str:
     base = [store[Cell(name, 0, CHOSEN)].macro_f1 for name in plan.seeds]
     rows = [["**chosen**", *(f"{f1:.3f}" for f1 in base), "", "0"]]
     for setting in plan.variations:
@@ -215,7 +215,7 @@ def _change(setting: Setting) -> str:
     return f"tol={setting.tol:g}" if setting.tol != CHOSEN.tol else setting.vectorizer
 
 
-def _solvers(plan: Plan, store: Store) -> str:
+def _solvers(plan: Plan, store: Scores) -> str:
     rows = []
     for name in plan.alternating:
         both = [store[Cell(name, 0, replace(CHOSEN, solver=s))] for s in ("joint", "alternating")]
@@ -228,7 +228,7 @@ def _run(score: Score) -> list[str]:
     return [f"{score.macro_f1:.3f}", f"{score.rounds}{'' if score.converged else '*'}", f"{score.seconds:.1f}"]
 
 
-def _sizes(plan: Plan, store: Store) -> str:
+def _sizes(plan: Plan, store: Scores) -> str:
     rows = []
     for name, sizes in plan.sizes.items():
         numbered = [size for size in sizes if size.isdecimal()]
@@ -241,7 +241,7 @@ def _sizes(plan: Plan, store: Store) -> str:
     return _table(["", "documents", "acting", *(f"{s.scale} {s.beta:g}" for s in plan.sized), "loss"], rows)
 
 
-def _targets(plan: Plan, store: Store) -> str:
+def _targets(plan: Plan, store: Scores) -> str:
     rows = []
     for name in plan.seeds:
         for true in (False, True):
@@ -252,7 +252,7 @@ def _targets(plan: Plan, store: Store) -> str:
     return _table(["", "targets", *(f"{s.scale} {s.beta:g}" for s in plan.sized)], rows)
 
 
-def _tickets(plan: Plan, store: Store) -> str:
+def _tickets(plan: Plan, store: Scores) -> str:
     rows = []
     for size in plan.tickets:
         scores = [_ticket_scores(plan, store, s, size) for s in plan.sized]
@@ -262,11 +262,11 @@ def _tickets(plan: Plan, store: Store) -> str:
     return _table(["documents", *(f"{s.scale} {s.beta:g}" for s in plan.sized)], rows)
 
 
-def _ticket_scores(plan: Plan, store: Store, setting: Setting, size: str) -> list[float]:
+def _ticket_scores(plan: Plan, store: Scores, setting: Setting, size: str) -> list[float]:
     return [store[Cell(TICKETS, seed, setting, size)].macro_f1 for seed in range(plan.tickets[size])]
 
 
-def _data(plan: Plan, store: Store) -> str:
+def _data(plan: Plan, store: Scores) -> str:
     sizes = []
     for name, n in plan.seeds.items():
         score = store[Cell(name, 0, CHOSEN)]

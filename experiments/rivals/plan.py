@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
-from experiments.kept import Kept
-from experiments.rivals_cells import (
+from experiments.rivals.cells import (
     LETTERS,
     MALLET_TOKENS,
     NO_STOP_WORDS,
@@ -136,28 +131,6 @@ class Plan:
     @property
     def collections(self) -> list[str]:
         return list(dict.fromkeys([self.mallet, *self.seeds]))
-
-
-class Store:
-    """Figures by cell; what is missing is measured on demand."""
-
-    def __init__(self, path: Path) -> None:
-        self._kept = Kept(path)
-
-    def __getitem__(self, cell: Cell) -> dict[str, Any]:
-        found: dict[str, Any] = self._kept[cell.key]
-        return found
-
-    def __contains__(self, cell: Cell) -> bool:
-        return cell.key in self._kept
-
-    def complete(self, cells: list[Cell]) -> None:
-        missing = [cell for cell in cells if cell not in self]
-        for number, cell in enumerate(missing, start=1):
-            with threadpool_limits(1):
-                self._kept[cell.key] = found = cell.measure()
-            told = f"{found['macro_f1']:.3f} ({found['seconds']:.0f} s, {found['rounds']} rounds)"
-            print(f"{number}/{len(missing)} {cell.key}: {told}", file=sys.stderr, flush=True)
 
 
 CHOSEN = (

@@ -1,4 +1,4 @@
-"""One cell of a table: a setting, learned on one split, judged by macro-F1. Finished cells are kept in a file."""
+"""One cell of a table: a setting, learned on one split, judged by macro-F1."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import f1_score
 
+from experiments.command import Finished
 from experiments.development import TICKETS, Split, development_split, features
-from experiments.kept import Kept
 from tiltfit import Constraint, TiltClassifier
 from tiltfit.data.inputs import TextInputs
 from tiltfit.methods.majority_vote import majority_vote
@@ -57,6 +57,13 @@ class Cell:
     def key(self) -> str:
         return f"{self.collection} | {self.seed} | {self.size} | {self.method}"
 
+    def measure(self) -> dict[str, Any]:
+        """Learn without a label (except ``all labels``), judge on the other side of the development split."""
+        split = development_split(self.collection, self.seed, self.size)
+        if isinstance(self.method, Setting):
+            return asdict(_constrained(split, self.method))
+        return asdict(REFERENCES[self.method](split))
+
 
 @dataclass(frozen=True)
 class Score:
@@ -72,34 +79,14 @@ class Score:
     missed: float = 0.0
 
 
-class Store:
-    """Scores by cell."""
+class Scores:
+    """Finished scores by cell."""
 
-    def __init__(self, path: Path) -> None:
-        self._kept = Kept(path)
+    def __init__(self, found: Finished) -> None:
+        self._found = found
 
     def __getitem__(self, cell: Cell) -> Score:
-        return Score(**self._kept[cell.key])
-
-    def __contains__(self, cell: Cell) -> bool:
-        return cell.key in self._kept
-
-    def complete(self, cells: list[Cell], tell: Callable[[str], None]) -> None:
-        """Measure the cells that are not there yet, split by split."""
-        missing = sorted({c for c in cells if c not in self}, key=lambda c: (c.collection, c.seed, c.size, c.key))
-        for number, cell in enumerate(missing, start=1):
-            score = measure(cell)
-            self._kept[cell.key] = asdict(score)
-            mark = "" if score.converged else ", not converged"
-            tell(f"{number}/{len(missing)} {cell.key}: {score.macro_f1:.3f} ({score.seconds:.1f} s{mark})")
-
-
-def measure(cell: Cell) -> Score:
-    """Learn without a label (except ``all labels``), judge on the other side of the development split."""
-    split = development_split(cell.collection, cell.seed, cell.size)
-    if isinstance(cell.method, Setting):
-        return _constrained(split, cell.method)
-    return REFERENCES[cell.method](split)
+        return Score(**self._found[cell.key])
 
 
 def _constrained(split: Split, setting: Setting) -> Score:

@@ -1,0 +1,1 @@
+"""What online learning is made of, and citations online."""

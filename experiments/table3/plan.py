@@ -1,0 +1,75 @@
+"""Which cells Table 3 rests on.
+
+What is said of citations is chosen on the development part, for each method by the mean accuracy over N = 5 and 20,
+transductively; only what won there is run on the test part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.command import Finished, Stage
+from experiments.table3.cells import CHOICES, INDUCTIVE, SIZES, SUBSETS, TRANSDUCTIVE, WORDS, Cell
+
+METHODS = ("ap", "codl")
+COLUMNS = {
+    "Sup": ("supervised", "supervised"),
+    "AP-T": ("ap", TRANSDUCTIVE),
+    "AP-I": ("ap", INDUCTIVE),
+    "CODL-T": ("codl", TRANSDUCTIVE),
+    "CODL-I": ("codl", INDUCTIVE),
+}
+"""The table's columns: method and way."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``chosen_by``: the sizes that decide; ``sizes`` are those of the table."""
+
+    choices: tuple[str, ...] = tuple(CHOICES)
+    chosen_by: tuple[int, ...] = (5, 20)
+    sizes: tuple[int, ...] = SIZES
+    subsets: int = SUBSETS
+    test: str = "test"
+
+    def tried(self, method: str, more: str, n: int) -> list[Cell]:
+        return [Cell(n, k, "dev", method, TRANSDUCTIVE, more) for k in range(self.subsets)]
+
+    def development(self, _: Finished) -> list[Cell]:
+        return [
+            cell for m in METHODS for more in self.choices for n in self.chosen_by for cell in self.tried(m, more, n)
+        ]
+
+    def chosen(self, found: Finished, method: str) -> str:
+        """What is best on the development part."""
+        return max(
+            self.choices,
+            key=lambda more: np.mean([accuracies(found, self.tried(method, more, n)) for n in self.chosen_by]),
+        )
+
+    def column(self, found: Finished, name: str, n: int) -> list[Cell]:
+        """The runs of one cell of the table. Without constraints, all 300 give one run: nothing is random."""
+        method, way = COLUMNS[name]
+        if method == "supervised":
+            return [Cell(n, k, self.test) for k in range(1 if n == 300 else self.subsets)]
+        more = self.chosen(found, method)
+        return [Cell(n, k, self.test, method, way, more) for k in range(self.subsets)]
+
+    def final(self, found: Finished) -> list[Cell]:
+        return [cell for n in self.sizes for name in COLUMNS for cell in self.column(found, name, n)]
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return (self.development, self.final)
+
+
+def accuracies(found: Finished, cells: Sequence[Cell], field: str = "accuracy") -> list[float]:
+    """Run by run."""
+    return [float(found[cell.key][field]) for cell in cells]
+
+
+FULL = Plan()
+QUICK = Plan((WORDS,), (5,), (5,), 2, "dev")
