@@ -40,6 +40,14 @@ def test_planted_topics_are_found(planted):
     assert 3 * WORDS in probable.tolist()
 
 
+def test_topics_that_are_known_already(planted):
+    topics = learn_topics(planted, 3, passes=2)
+    known = topic_words(planted, per_topic=4, topics=topics)
+    assert known.columns.tolist() == topic_words(planted, n_topics=3, per_topic=4, passes=2).columns.tolist()
+    with pytest.raises(DataError, match="give topics × columns"):
+        topic_words(planted, per_topic=4, topics=topics[:, 1:])
+
+
 def test_one_seed_one_answer(planted):
     first, second = (topic_words(planted, n_topics=4, per_topic=4, passes=2, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.columns, second.columns)

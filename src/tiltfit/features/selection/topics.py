@@ -46,6 +46,7 @@ def topic_words(
     relevance: float = 1.0,
     passes: int = 10,
     random_state: int = 0,
+    topics: FloatArray | None = None,
 ) -> Ranking:
     """The ``per_topic`` words of each topic of ``learn_topics``, without duplicates; of all these the ``n`` best.
 
@@ -53,14 +54,18 @@ def topic_words(
 
     so the first words of all topics come first, then the second ones. A topic's words are in the order of
     log φ_k(w) − (1 − relevance)·log p(w) (Sievert & Shirley 2014): with 1, the most probable ones; smaller numbers
-    prefer words that are the topic's own. Columns that no document has are left out.
+    prefer words that are the topic's own. Columns that no document has are left out. ``topics``: those of
+    ``learn_topics(X, ...)``, if they are known already.
     """
     matrix = check_counts(X)
     check_number("n", n, matrix.shape[1])
     check_number("per_topic", per_topic, matrix.shape[1])
     if not 0 <= relevance <= 1:
         raise DataError(f"relevance={relevance} must be between 0 and 1.")
-    topics = learn_topics(matrix, n_topics, passes=passes, random_state=random_state)
+    if topics is None:
+        topics = learn_topics(matrix, n_topics, passes=passes, random_state=random_state)
+    elif topics.ndim != 2 or topics.shape[1] != matrix.shape[1]:
+        raise DataError(f"X has {matrix.shape[1]} columns and topics the shape {topics.shape}: give topics × columns.")
     return _rank_topics(topics, np.asarray(matrix.sum(axis=0), dtype=np.float64), per_topic, relevance, n)
 
 
