@@ -20,7 +20,7 @@ from sklearn.metrics import accuracy_score, f1_score
 
 from experiments.oracle_words import LabelledWord
 from experiments.table1.data import Sides, sides
-from experiments.table1.words import candidates, labelled
+from experiments.table1.words import Amount, candidates, labelled
 from tiltfit import TiltClassifier
 
 PAPER_OPTIONS: dict[str, Any] = {"alpha": 1.0, "beta": 0.01, "scale": "unit", "tol": 1e-4, "max_iter": 200}
@@ -33,13 +33,13 @@ COUNTED = (BASE, GE, AP)
 
 @dataclass(frozen=True)
 class Cell:
-    """``sizes``: how many words a label (``infogain``) or a topic (``LDA``); ``development``: on the side to learn from
-    of the split, split again; ``documents``: of so many only."""
+    """``amounts``: of words; ``development``: on the side to learn from of the split, split again; ``documents``: of so
+    many only."""
 
     collection: str
     seed: int
     source: str
-    sizes: tuple[int, ...]
+    amounts: tuple[Amount, ...]
     methods: tuple[str, ...]
     development: bool = False
     documents: int | None = None
@@ -48,17 +48,17 @@ class Cell:
     def key(self) -> str:
         part = "development" if self.development else "test"
         some = "" if self.documents is None else f" | {self.documents} documents"
-        how = ", ".join(map(str, self.sizes))
+        how = "; ".join(map(str, self.amounts))
         return f"{self.collection}{some} | {part} {self.seed} | {self.source} {how} | {'; '.join(self.methods)}"
 
     def measure(self) -> dict[str, Any]:
-        """By size: the figures of each method, and how many words there were."""
+        """By amount: the figures of each method, and how many words there were."""
         found = sides(self.collection, self.seed, development=self.development, documents=self.documents)
         started = time.process_time()
-        columns = {size: candidates(found, self.source, size) for size in self.sizes}
+        columns = {str(amount): candidates(found, amount) for amount in self.amounts}
         choosing = time.process_time() - started
-        told = {str(size): self._told(found, columns[size]) for size in self.sizes}
-        return {"documents": len(found.labels), "choosing_seconds": choosing, "sizes": told}
+        told = {amount: self._told(found, chosen) for amount, chosen in columns.items()}
+        return {"documents": len(found.labels), "choosing_seconds": choosing, "amounts": told}
 
     def _told(self, found: Sides, columns: npt.NDArray[np.intp]) -> dict[str, Any]:
         words = labelled(found, columns)

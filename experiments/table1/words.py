@@ -6,6 +6,7 @@ Both come from the documents to learn from. The oracle is that of ``experiments.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -17,28 +18,37 @@ from tiltfit.features.selection import labelled_words, learn_topics, topic_words
 
 INFOGAIN, LDA = "infogain", "LDA"
 TOPICS, VOCABULARY, PASSES = 100, 10_000, 2
-RELEVANCE = 0.0
 
 
-def candidates(sides: Sides, source: str, size: int) -> npt.NDArray[np.intp]:
-    """Columns: ``size`` words for each label, or of each topic."""
-    if source == INFOGAIN:
+@dataclass(frozen=True)
+class Amount:
+    """``size`` words for each label (``infogain``) or, with a ``relevance``, of each topic (``LDA``): with 0 those that
+    are most the topic's own, with 1 the most probable ones."""
+
+    size: int
+    relevance: float | None = None
+
+    def __str__(self) -> str:
+        if self.relevance is None:
+            return f"{self.size} a label"
+        return f"{self.size} a topic, relevance {self.relevance:g}"
+
+
+def candidates(sides: Sides, amount: Amount) -> npt.NDArray[np.intp]:
+    """Columns."""
+    if amount.relevance is None:
         content = sides.content
-        found = labelled_words(sides.train[:, content], sides.codes, len(sides.classes), per_label=size)
+        found = labelled_words(sides.train[:, content], sides.codes, len(sides.classes), per_label=amount.size)
         return np.asarray(content[[column for column, _ in found]])
-    return _topic_words(sides, size)
+    often, topics = _topics(sides)
+    ranking = topic_words(sides.train[:, often], per_topic=amount.size, relevance=amount.relevance, topics=topics)
+    return np.asarray(often[ranking.columns])
 
 
 def labelled(sides: Sides, columns: npt.NDArray[np.intp]) -> list[LabelledWord]:
     """What the oracle says of them; rejected ones are missing."""
     counts = sides.train[:, columns].astype(bool).astype(np.float64)
     return ask(counts, sides.codes, sides.classes, sides.words[columns].tolist())
-
-
-def _topic_words(sides: Sides, size: int) -> npt.NDArray[np.intp]:
-    often, topics = _topics(sides)
-    found = topic_words(sides.train[:, often], per_topic=size, relevance=RELEVANCE, topics=topics)
-    return np.asarray(often[found.columns])
 
 
 @lru_cache(maxsize=1)
