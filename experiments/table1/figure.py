@@ -42,7 +42,12 @@ def plot(plan: Plan, found: Finished, path: Path) -> bool:
         panel.grid(axis="x", alpha=0.3)
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(-0.6, len(names) - 0.25)
-    figure.suptitle("From labelled words alone: ours (filled) beside the paper's (hollow)", fontsize=13)
+    above = sum(np.mean(plan.values(found, setting, OURS)) > PAPER[setting][AP] for setting in plan.settings)
+    figure.suptitle(
+        f"From labelled words alone: AP with our defaults is above the paper's AP in {above} of {len(plan.settings)}\n"
+        "(filled: ours, hollow: the paper's)",
+        fontsize=12.5,
+    )
     figure.savefig(path, dpi=130, metadata={"Software": None})
     return True
 

@@ -72,7 +72,8 @@ The paper does not say how many words there were, and more words are more knowle
 the fewest with which *base* reaches the paper's: base knows what the words say and nothing else. Where it reaches it
 with none of those tried, *AP, defaults* decides. Development data are the documents to learn from of split 0, split
 again 75 : 25; the test side of split 0 was not seen, though the other splits test on documents that were. *shown*: to
-the oracle; *kept*: not rejected by it. Chosen rows are bold.
+the oracle; *kept*: not rejected by it. Chosen rows are bold. Test splits have a third more documents to learn from, and
+there base is better than here, so it mostly ends above the paper's: compare what methods add to base, too.
 
 {development(plan, found)}
 
@@ -131,8 +132,12 @@ def verdict(plan: Plan, found: Finished) -> str:
     below_goal = [m for m in misses if "goal" in m]
     below_must = [m for m in misses if "must" in m]
     said = f"*AP, defaults* reaches the paper's AP in {total - len(below_must)} of {total} rows and the goal in "
-    said += f"{total - len(below_goal)}."
+    said += f"{total - len(below_goal)}; *AP* at the paper's setting reaches the paper's in {_reached(plan, found)}."
     return said + (f" Missed: {'; '.join(misses)}." if misses else "")
+
+
+def _reached(plan: Plan, found: Finished) -> int:
+    return sum(round(float(np.mean(plan.values(found, s, AP))), 3) >= PAPER[s][AP] for s in plan.settings)
 
 
 def missed(plan: Plan, found: Finished) -> list[str]:
