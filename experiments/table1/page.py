@@ -33,8 +33,9 @@ over {plan.splits} random splits (seeds 0 to {plan.splits - 1}), 75 % of all doc
   better than every other method that has the words alone (paired t-test over the splits, p < {LEVEL:g}, as the paper).
 - **base**: GE that sees the labelled words alone. **GE**, **AP**: word counts, α = {PAPER_OPTIONS["alpha"]:g},
   β = {PAPER_OPTIONS["beta"]:g}, f′ = 1/c, the paper's setting (tol = {PAPER_OPTIONS["tol"]:g}, at most
-  {ROUNDS} rounds, of sector and 20 newsgroups {FEWER_ROUNDS}). **AP, defaults**: `TiltClassifier(constraints).fit(texts)`. **vote**: majority vote of the
-  words, then logistic regression (`method="vote"`). **supervised**: all labels of the documents to learn from.
+  {ROUNDS} rounds, of sector and 20 newsgroups {FEWER_ROUNDS}).
+  **AP, defaults**: `TiltClassifier(constraints).fit(texts)`.
+- **vote**: majority vote of the words, then logistic regression (`method="vote"`). **supervised**: all labels of the documents to learn from.
 
 {verdict(plan, found)}
 
