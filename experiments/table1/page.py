@@ -35,7 +35,8 @@ over {plan.splits} random splits (seeds 0 to {plan.splits - 1}), 75 % of all doc
   β = {PAPER_OPTIONS["beta"]:g}, f′ = 1/c, the paper's setting (tol = {PAPER_OPTIONS["tol"]:g}, at most
   {ROUNDS} rounds, of sector and 20 newsgroups {FEWER_ROUNDS}).
   **AP, defaults**: `TiltClassifier(constraints).fit(texts)`.
-- **vote**: majority vote of the words, then logistic regression (`method="vote"`). **supervised**: all labels of the documents to learn from.
+- **vote**: majority vote of the words, then logistic regression (`method="vote"`).
+- **supervised**: all labels of the documents to learn from.
 
 {verdict(plan, found)}
 
