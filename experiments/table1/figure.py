@@ -58,7 +58,11 @@ def _line(panel: Any, plan: Plan, found: Finished, setting: Setting, row: int, *
         centre = float(np.mean(values))
         panel.errorbar([centre], [y], xerr=[error(values)], fmt=marker, color=colour, ms=6, capsize=2)
         if labels:
-            panel.annotate(method, (centre, y), (8, -3.5), textcoords="offset points", color=colour, fontsize=8.5)
+            left = method == OURS  # all labels are on its right
+            reach = [centre - error(values) if left else centre + error(values), PAPER[setting].get(method, centre)]
+            at, away = (min(reach), (-8, -3.5)) if left else (max(reach), (8, -3.5))
+            side = "right" if left else "left"
+            panel.annotate(method, (at, y), away, textcoords="offset points", color=colour, fontsize=8.5, ha=side)
         if method in PAPER[setting]:
             panel.plot([PAPER[setting][method]], [y], marker, mec=colour, mfc="white", ms=6, zorder=1)
     top = float(np.mean(plan.values(found, setting, SUPERVISED)))
