@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit import Constraint, expect
-from tiltfit.features.selection import information_gain
+from tiltfit.features.selection import most_informative
 from tiltfit.language.condition import Condition
 from tiltfit.language.conditions import feature
 from tiltfit.language.values import Label
@@ -50,6 +50,10 @@ class LabelledWord:
         """Every class is about its share of the target: the squared distance of distributions."""
         return [expect(c, given=self.given).about(share) for c, share in self.shares(classes).items()]
 
+    def each(self) -> list[Constraint]:
+        """Every majority label is about its share of the target; nothing is said of the others."""
+        return [expect(label, given=self.given).about(self.target / len(self.labels)) for label in self.labels]
+
     def either(self, classes: Sequence[str]) -> list[Constraint]:
         """One of the majority labels in nine of ten: nothing is said of which."""
         return [expect(*self.labels, given=self.given).about(self.target)]
@@ -63,11 +67,21 @@ def oracle_words(
     n: int,
 ) -> list[LabelledWord]:
     """The words that the oracle has labelled among the ``n`` most informative ones. ``counts``: documents × words."""
-    best = np.argsort(-information_gain(counts, codes, len(classes)), kind="stable")[:n]
-    totals = np.asarray(counts[:, best].T @ np.eye(len(classes))[codes])
+    best = most_informative(counts, codes, len(classes), n=min(n, counts.shape[1])).columns
+    return ask(counts[:, best], codes, classes, [words[int(j)] for j in best])
+
+
+def ask(
+    counts: sparse.csr_array,
+    codes: npt.NDArray[np.intp],
+    classes: Sequence[str],
+    words: Sequence[str],
+) -> list[LabelledWord]:
+    """What the oracle says of ``words``, one a column; rejected ones are missing."""
+    totals = np.asarray(counts.T @ np.eye(len(classes))[codes])
     found = []
-    for j, row in zip(best, totals, strict=True):
+    for word, row in zip(words, totals, strict=True):
         labels = np.flatnonzero(row > NEAR * row.max()) if len(classes) > 2 else row.argmax(keepdims=True)
         if len(labels) <= len(classes) // 2:
-            found.append(LabelledWord(words[int(j)], tuple(classes[int(k)] for k in labels)))
+            found.append(LabelledWord(word, tuple(classes[int(k)] for k in labels)))
     return found

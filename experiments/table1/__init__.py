@@ -1,0 +1,1 @@
+"""Labelled words for text classification: Table 1 of the paper."""

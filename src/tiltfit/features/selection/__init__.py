@@ -1,0 +1,33 @@
+"""Which words are worth labelling: rankings of the columns of a matrix, for suggestions and for experiments.
+
+``most_informative``   by what they say of known labels: information gain
+``topic_words``        as the words of topics that are learned without labels: latent Dirichlet allocation
+``most_uncertain``     by how much the documents with them puzzle a model
+
+All take documents × words, X ≥ 0, and give a ``Ranking``: columns, best first, with their scores. Any matrix with a
+column a condition will do: words, phrases, attributes of tokens (a row a token).
+"""
+
+from __future__ import annotations
+
+from tiltfit.features.selection.information import (
+    information_gain,
+    labelled_words,
+    most_informative,
+    presence_counts,
+)
+from tiltfit.features.selection.ranking import Ranking
+from tiltfit.features.selection.topics import learn_topics, topic_words
+from tiltfit.features.selection.uncertainty import most_uncertain, uncertainty
+
+__all__ = [
+    "Ranking",
+    "information_gain",
+    "labelled_words",
+    "learn_topics",
+    "most_informative",
+    "most_uncertain",
+    "presence_counts",
+    "topic_words",
+    "uncertainty",
+]
