@@ -39,15 +39,17 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 6 from ``start``.
 
     Where hard constraints contradict each other Eq. 6 has no minimum, and its solvers may stop anywhere. It is then
-    solved once more with such slack for them that they are missed by little, which has one.
+    solved once more with such slack for them that they are missed by little, which has one. (Of a sampled q nobody can
+    tell a contradiction from noise.)
     """
-    found = _solve(task.problem, start, run)
-    tilt = task.problem.tilt
-    if found.converged or found.projection is None or tilt is None or found.message.startswith(STOPPED):
+    problem, tilt = task.problem, task.problem.tilt
+    found = _solve(problem, start, run)
+    if found.converged or found.projection is None or tilt is None or problem.is_sampled:
         return found
-    if not tilt.misses_hard(found.projection.violation, by=MISS / 2):
+    if found.message.startswith(STOPPED) or not tilt.misses_hard(found.projection.violation, by=MISS / 2):
         return found
-    return _solve(replace(task.problem, tilt=tilt.softened(MISS)), start, run)
+    soft = _solve(replace(problem, tilt=tilt.softened(MISS)), start, run)
+    return replace(soft, message=f"{soft.message} (hard constraints contradict each other and were given slack)")
 
 
 def _solve(problem: Problem, start: FloatArray, run: Run) -> Fit:

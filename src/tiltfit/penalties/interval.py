@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.penalties.penalty import FloatArray, IntArray, Penalty, register
+from tiltfit.penalties.penalty import BoolArray, FloatArray, IntArray, Penalty, register
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,12 @@ class Interval(Penalty):
     def times(self, factor: FloatArray) -> Interval:
         return Interval(self.low, self.high, self.slack / factor, self.slope * factor)
 
+    @property
+    def hard(self) -> BoolArray:
+        return np.asarray((self.slack == 0) & np.isinf(self.slope))
+
     def softened(self, slack: FloatArray) -> Interval:
-        hard = (self.slack == 0) & np.isinf(self.slope)
-        return Interval(self.low, self.high, np.where(hard, slack, self.slack), self.slope)
+        return Interval(self.low, self.high, np.where(self.hard, slack, self.slack), self.slope)
 
     def value(self, m: FloatArray) -> FloatArray:
         d = self._distance(m)

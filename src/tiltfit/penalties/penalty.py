@@ -18,6 +18,7 @@ from tiltfit.errors import UnsupportedError
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
 
 
 class Penalty(ABC):
@@ -62,6 +63,11 @@ class Penalty(ABC):
     @abstractmethod
     def times(self, factor: FloatArray) -> Penalty:
         """factor_k·U_k; an indicator stays what it is."""
+
+    @property
+    def hard(self) -> BoolArray:
+        """Which rows are indicators: zero on an interval, infinite elsewhere."""
+        return np.zeros(len(self), dtype=np.bool_)
 
     def softened(self, slack: FloatArray) -> Penalty:
         """The same, but U_k = d²/(2·slack_k) in place of an indicator, d the distance to where it is zero."""

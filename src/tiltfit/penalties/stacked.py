@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltfit.penalties.penalty import FloatArray, IntArray, Penalty
+from tiltfit.penalties.penalty import BoolArray, FloatArray, IntArray, Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,10 @@ class Stacked(Penalty):
 
     def times(self, factor: FloatArray) -> Penalty:
         return Stacked(tuple(block.times(f) for block, f in zip(self.blocks, self._cut(factor), strict=True)))
+
+    @property
+    def hard(self) -> BoolArray:
+        return np.concatenate([block.hard for block in self.blocks])
 
     def softened(self, slack: FloatArray) -> Penalty:
         return Stacked(tuple(block.softened(s) for block, s in zip(self.blocks, self._cut(slack), strict=True)))

@@ -156,9 +156,8 @@ class Tilt:
 
     def misses_hard(self, violation: FloatArray, by: float) -> bool:
         """Whether some hard shared row is missed by more than so much. ``violation``: of all rows."""
-        low, high = self.penalty.domain()
-        hard = np.isfinite(low) | np.isfinite(high)
-        return bool(np.any(violation[: len(low)][hard] > by))
+        hard = self.penalty.hard
+        return bool(np.any(violation[: len(hard)][hard] > by))
 
     def base(self, potentials: Potentials, log_z: FloatArray, *, overwrite: bool = False) -> Potentials:
         """log p of these instances, −inf where a rule forbids: what a projection starts from.
