@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,6 +27,8 @@ from tiltfit.data.corpora import data_root
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, KEPT = ROOT / "docs", ROOT / ".experiments"
 JOBS = 2
+SOURCES = "sources"
+"""Under this name a kept cell says with which sources it was measured."""
 
 Finished = Mapping[str, Any]
 """What was measured, by the keys of cells."""
@@ -92,15 +95,29 @@ def run(full: Experiment, quick: Experiment, arguments: Sequence[str] | None = N
 
 def complete(experiment: Experiment, kept: Kept, jobs: int = 1) -> dict[str, Any]:
     """Measure the cells that are not kept yet, stage by stage; all cells of the experiment by key, in its order."""
+    now = sources()
     found: dict[str, Any] = {}
     for stage in experiment.stages:
         cells = {cell.key: cell for cell in stage(found)}
         missing = [cell for key, cell in cells.items() if key not in kept]
         for number, (cell, figures) in enumerate(_measured(missing, jobs), start=1):
-            kept[cell.key] = figures
+            kept[cell.key] = {**figures, SOURCES: now}
             print(f"{number}/{len(missing)} {cell.key}: {_brief(figures)}", file=sys.stderr, flush=True)
-        found |= {key: kept[key] for key in cells}
+        found |= {key: dict(kept[key]) for key in cells}
+    older = sum(figures.pop(SOURCES, None) != now for figures in found.values())
+    if older:
+        told = "finished cells were measured with other sources than these; --fresh measures anew."
+        print(f"{older} of {len(found)} {told}", file=sys.stderr)
     return found
+
+
+def sources() -> str:
+    """A digest of all that a cell may depend on: the library, the benchmarks that prepare data, and the experiments."""
+    digest = sha256()
+    for folder in ("src", "benchmarks", "experiments"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def write(experiment: Experiment, cells: Finished, docs: Path) -> None:

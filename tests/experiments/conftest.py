@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from experiments import development, rivals_cells, stated_words
+from experiments import development, stated_words
+from experiments.rivals import cells as rivals_cells
 
 LABELS = ("earth", "fire", "water")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from experiments import command
 from experiments.command import Experiment, Finished, complete, run
 from experiments.kept import Kept
 
@@ -68,6 +69,19 @@ def test_finished_cells_are_not_measured_again(tmp_path: Path, monkeypatch: pyte
     assert measured == [3, 9]
 
 
+def test_cells_of_other_sources_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = Kept(tmp_path / "cells.json")
+    found = complete(squares(2), kept)
+    assert "other sources" not in capsys.readouterr().err
+    monkeypatch.setattr(command, "sources", lambda: "another day")
+    assert complete(squares(2, 3), kept)["square of 2"] == found["square of 2"] == {"square": 4.0}
+    assert "2 of 4 finished cells" not in capsys.readouterr().err
+    complete(squares(2), kept)
+    assert "2 of 2 finished cells were measured with other sources" in capsys.readouterr().err
+
+
 def test_an_interrupted_run_keeps_what_is_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def measure(self: Square) -> dict[str, Any]:
         if self.n == 3:
@@ -103,7 +117,7 @@ def test_the_page_its_json_and_its_figure(
 def test_fresh_forgets(tmp_path: Path, folders: list[str]) -> None:
     Kept(tmp_path / "kept" / "squares.json")["square of 2"] = {"square": 5.0}
     run(squares(2), squares(1), [*folders, "--fresh", "--jobs", "1"])
-    assert Kept(tmp_path / "kept" / "squares.json")["square of 2"] == {"square": 4.0}
+    assert Kept(tmp_path / "kept" / "squares.json")["square of 2"]["square"] == 4.0
 
 
 def test_quick_is_measured_anew_and_keeps_nothing(

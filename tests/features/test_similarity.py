@@ -97,6 +97,9 @@ def test_words_are_compared_in_lower_case() -> None:
         ({"dimensions": 0}, "dimensions=0"),
         ({"dimensions": 6, "window": True}, "window=True"),
         ({"dimensions": 6, "contexts": 1.5}, "contexts=1.5"),
+        ({"dimensions": 6, "min_count": 0}, "min_count=0"),
+        ({"dimensions": 6, "top": 0}, "top=0"),
+        ({"dimensions": 6, "least": 2.0}, "least=2.0"),
         ({"dimensions": 500}, "too few for dimensions=500"),
         ({"dimensions": 6, "min_count": 1000}, "0 words occur 1000 times"),
     ],
@@ -111,3 +114,16 @@ def test_seeds_without_a_vector() -> None:
     assert list(vectors.lexicons(["unheard-of", "cat"])) == ["like cat"]
     with pytest.raises(DataError, match="0 of the seeds"):
         vectors.lexicons(["unheard-of"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "seeds", "message"),
+    [
+        (["the cat runs"], ["cat"], "sequence 0 is the text 'the cat runs'"),
+        ([["the", 3]], ["cat"], "sequence 0 holds 3"),
+        (sentences(), "cat", "seeds is the text 'cat'"),
+    ],
+)
+def test_texts_are_no_lists_of_words(rows: Any, seeds: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        similar_words(rows, seeds, dimensions=6)

@@ -42,10 +42,10 @@ class WordVectors:
         min_count: int = 5,
     ) -> WordVectors:
         """Of the words that occur ``min_count`` times; contexts are the most frequent ``contexts`` words."""
-        for name, value in (("dimensions", dimensions), ("window", window), ("contexts", contexts)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise DataError(f"{name}={value!r} must be a whole number from 1 on.")
-        rows = [[token.lower() for token in row] for row in sequences]
+        whole = {"dimensions": dimensions, "window": window, "contexts": contexts, "min_count": min_count}
+        for name, value in whole.items():
+            _check_whole(name, value)
+        rows = [_lower(row, f"sequence {i}") for i, row in enumerate(sequences)]
         counts = Counter(token for row in rows for token in row)
         words = tuple(word for word, count in counts.most_common() if count >= min_count)
         n_contexts = min(contexts, len(words))
@@ -61,9 +61,12 @@ class WordVectors:
 
     def lexicons(self, seeds: Iterable[str], *, top: int = 3, least: float = 0.35) -> dict[str, list[str]]:
         """For every seed that has a vector, ``like <seed>``: the words for which it is among the ``top`` most similar
-        seeds, and at least so similar. The seed itself is always there."""
+        seeds, and at least so similar."""
+        _check_whole("top", top)
+        if not -1 <= least <= 1:
+            raise DataError(f"least={least!r} must be between -1 and 1, as similarities are.")
         known = {word: i for i, word in enumerate(self.words)}
-        named = [seed for seed in dict.fromkeys(seed.lower() for seed in seeds) if seed in known]
+        named = [seed for seed in dict.fromkeys(_lower(seeds, "seeds")) if seed in known]
         if not named or len(named) > MAX_LEXICONS:
             raise DataError(
                 f"{len(named)} of the seeds are words with a vector; from 1 to {MAX_LEXICONS} can have a lexicon each."
@@ -79,9 +82,11 @@ class WordVectors:
         return found
 
 
-def similar_words(sequences: Iterable[Sequence[str]], seeds: Iterable[str], **options: int) -> dict[str, list[str]]:
-    """Lexicons of words that are used like each of the seeds, for ``TokenTemplates(lexicons=…)``; ``options`` as for
-    ``WordVectors.of``.
+def similar_words(
+    sequences: Iterable[Sequence[str]], seeds: Iterable[str], *, top: int = 3, least: float = 0.35, **options: int
+) -> dict[str, list[str]]:
+    """Lexicons of words that are used like each of the seeds, for ``TokenTemplates(lexicons=…)``; ``top`` and ``least``
+    as for ``WordVectors.lexicons``, ``options`` as for ``WordVectors.of``.
 
     >>> rows = [[a, b, c] for a in ("big", "small") for b in ("cat", "dog") for c in ("runs", "eats")] * 3
     >>> rows += [[a, b, c] for a in ("two", "three") for b in ("pounds", "euros") for c in ("paid", "due")] * 3
@@ -89,7 +94,23 @@ def similar_words(sequences: Iterable[Sequence[str]], seeds: Iterable[str], **op
     >>> "dog" in found["like cat"], "dog" in found["like euros"]
     (True, False)
     """
-    return WordVectors.of(sequences, **options).lexicons(seeds)
+    return WordVectors.of(sequences, **options).lexicons(seeds, top=top, least=least)
+
+
+def _check_whole(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise DataError(f"{name}={value!r} must be a whole number from 1 on.")
+
+
+def _lower(tokens: Iterable[str], what: str) -> list[str]:
+    """The tokens in lower case; a text is not a list of tokens."""
+    if isinstance(tokens, str):
+        raise DataError(f"{what} is the text {tokens[:30]!r}, but must be a list of words: text.split() makes one.")
+    found = list(tokens)
+    for token in found:
+        if not isinstance(token, str):
+            raise DataError(f"{what} holds {token!r}, but words must be strings.")
+    return [token.lower() for token in found]
 
 
 def _codes(rows: Sequence[Sequence[str]], words: Sequence[str], gap: int) -> IntArray:

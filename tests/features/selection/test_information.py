@@ -55,3 +55,16 @@ def test_oracle_takes_the_best_words_of_each_label_and_rejects_the_undecided():
 def test_labels_that_are_no_codes(labels, message):
     with pytest.raises(DataError, match=message):
         information_gain(sparse.csr_array(np.eye(2)), labels, 2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"per_label": -1}, "per_label=-1"),
+        ({"per_label": 1.5}, "per_label=1.5"),
+        ({"per_label": 1, "dominance": 2}, "dominance=2"),
+    ],
+)
+def test_amounts_that_cannot_be(options, message):
+    with pytest.raises(DataError, match=message):
+        labelled_words(sparse.csr_array(np.eye(2)), np.array([0, 1]), 2, **options)

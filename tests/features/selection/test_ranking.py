@@ -56,3 +56,9 @@ def test_names():
     assert ranking.named(["a", "b", "c"]) == [("c", 1.5), ("a", 0.5)]
     with pytest.raises(DataError, match="column 2, but there are 2 words"):
         ranking.named(["a", "b"])
+
+
+@pytest.mark.parametrize("n", [0, 5, 2.5, True])
+def test_so_many_cannot_be_ranked(n):
+    with pytest.raises(DataError, match=f"n={n}"):
+        most_informative(sparse.csr_array(np.eye(4)), np.array([0, 1, 0, 1]), 2, n=n)

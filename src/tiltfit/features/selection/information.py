@@ -62,6 +62,10 @@ def labelled_words(
     A word belongs to the label that most documents with it have. Like a person, the oracle rejects a word whose label
     is not dominant: whose share of these documents is below ``dominance``.
     """
+    if isinstance(per_label, bool) or not isinstance(per_label, int | np.integer) or per_label < 1:
+        raise DataError(f"per_label={per_label!r} must be a whole number from 1 on.")
+    if not 0 <= dominance <= 1:
+        raise DataError(f"dominance={dominance!r} must be between 0 and 1.")
     counts = presence_counts(X, labels, n_labels)
     majority = counts.argmax(axis=1)
     share = counts.max(axis=1) / np.maximum(counts.sum(axis=1), 1.0)

@@ -46,7 +46,7 @@ def rank(scores: FloatArray, n: int | None) -> Ranking:
 
 def check_number(name: str, n: int | None, columns: int) -> None:
     """``n`` of ``columns`` can be asked for."""
-    if n is not None and not 0 < n <= columns:
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 < n <= columns):
         raise DataError(f"{name}={n}, but X has {columns} columns: ask for 1 to {columns} of them.")
 
 
