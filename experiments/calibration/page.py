@@ -95,8 +95,9 @@ The calibration error of `tiltfit compare`: {BINS} bins of equal mass by the pro
 mean of |how often right − how sure|. In brackets: how sure on average less how often right, so that + is too sure.
 Labelled words of the benchmarks (ten a label, movie fifty), nothing labelled, tf-idf, defaults; test parts, mean and
 standard error over splits ({splits}).
-*q*: projected onto the constraints on the test part. *All labels*: no constraints. Nothing is chosen
-here; *true shares* and *all labels* are known to nobody who has constraints alone.
+*q*: projected onto the constraints on the test part. *All labels*: no constraints. Nothing is chosen here (but the
+defaults earlier, on part of the same collections: [how](defaults.md)); *true shares* and *all labels* are known to
+nobody who has constraints alone.
 
 {LESSONS}
 The rest of what a probability is judged by:
@@ -109,12 +110,13 @@ The rest of what a probability is judged by:
 
 LESSONS = """\
 - **AP and GE are too modest**, on every collection and most of all with twenty classes: predictions are right more
-  often than they say. The order is right: the surer, the more often right (figure).
+  often than they say. On the three larger collections the order is right: the surer, the more often right (figure).
 - **q is a little better than p**, as it meets the targets on the test part itself. GE is what AP is.
-- **True shares do not help**: the error is larger on all four. Most of them are lower than 0.9, so that the model is
-  less sure still; a target above the truth makes up for some of the modesty.
+- **True shares do not help**: the error is larger on all four. On the three larger collections most of them are lower
+  than 0.9, so that the model is less sure still; a target above the truth makes up for some of the modesty.
 - **Votes are too sure** on three of four collections: each vote counts as a label. Their calibration *error* is smaller
   than AP's on all four; their predictions are worse on all four, and so is their log-loss on all but youtube.
-- **A label model** may be anything: the best of all on movie, sure and mostly wrong on 20 newsgroups.
+- **A label model** may be anything: as good as all labels on movie, sure and mostly wrong on 20 newsgroups.
+- **youtube** has 250 test comments, 17 a bin: there the error is mostly noise, which only adds to it.
 - Who needs probabilities, and not only predictions, needs some labels to calibrate them by.
 """

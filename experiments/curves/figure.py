@@ -11,6 +11,7 @@ import numpy as np
 from experiments.command import Finished
 from experiments.curves.cells import Plan
 from experiments.curves.page import labels, usual, words, worth, worth_in_words
+from experiments.spread import error
 
 ZERO = 0.5
 """Where 0 labels stand on a logarithmic axis."""
@@ -89,5 +90,5 @@ def _line(panel: Any, x: Sequence[float], values: Sequence[list[float]], color: 
     mean = np.array([np.mean(found) for found in values])
     panel.plot(x, mean, dashes, color=color, marker=".")
     if len(values[0]) > 1:
-        error = np.array([np.std(found, ddof=1) / np.sqrt(len(found)) for found in values])
-        panel.fill_between(x, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
+        spread = np.array([error(found) for found in values])
+        panel.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0)

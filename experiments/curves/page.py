@@ -120,7 +120,8 @@ Written by `{COMMAND}`. All cells: [curves.json](curves.json).
 {worth_table(plan, found)}
 
 Labelled words at 0.9, most informative ones first, tf-idf, defaults; macro-F1 on test parts, mean and standard error
-over splits ({splits}). Nothing is chosen here.
+over splits ({splits}). Nothing is chosen here; the defaults were, earlier, on part of the same collections
+([how](defaults.md)), which splits other than the first share documents with.
 The words come from an oracle that sees the labels of the training part: a person will name worse ones, so that the
 figures are what *good* words are worth.
 

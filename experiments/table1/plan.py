@@ -10,7 +10,8 @@ document, but what is chosen has never seen the test side of split 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 
 from experiments.command import Finished, Stage
 from experiments.table1.cells import AP, BASE, GE, OURS, SUPERVISED, VOTE, Cell
@@ -67,11 +68,13 @@ AMOUNTS: dict[Setting, tuple[Amount, ...]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """``amounts``: what is tried in each setting. Each collection has both sets of words, one after the other."""
+    """``amounts``: what is tried in each setting; ``fewer``: settings with fewer splits than the others, and how
+    many."""
 
     amounts: dict[Setting, tuple[Amount, ...]]
     splits: int = 10
     documents: int | None = None
+    fewer: dict[Setting, int] = field(default_factory=dict)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -94,24 +97,28 @@ class Plan:
         """The splits of one row of the table. Supervised models do not care for words: they come with infogain."""
         amounts = (self.amount(found, collection, source),)
         methods = (*METHODS, SUPERVISED) if source == INFOGAIN else METHODS
-        return [
-            Cell(collection, seed, source, amounts, methods, documents=self.documents) for seed in range(self.splits)
-        ]
+        splits = self.fewer.get((collection, source), self.splits)
+        return [Cell(collection, seed, source, amounts, methods, documents=self.documents) for seed in range(splits)]
 
     def development(self, _: Finished) -> list[Cell]:
         return [self.tried(*setting) for setting in self.settings]
 
     def final(self, found: Finished) -> list[Cell]:
         """Split by split, so that both sets of a split find its words counted."""
-        listed = [self.runs(found, *setting) for setting in self.settings]
-        pairs = [cells for runs in zip(listed[::2], listed[1::2], strict=True) for cells in zip(*runs, strict=True)]
-        return [cell for pair in pairs for cell in pair]
+        order = {collection: number for number, (collection, _) in enumerate(self.settings)}
+        listed = [cell for setting in self.settings for cell in self.runs(found, *setting)]
+        return sorted(listed, key=lambda cell: (order[cell.collection], cell.seed))
 
     def values(self, found: Finished, setting: Setting, method: str, what: str = "macro_f1") -> list[float]:
         """Split by split."""
         source = INFOGAIN if method == SUPERVISED else setting[1]
         cells = self.runs(found, setting[0], source)
         return [float(found[cell.key]["amounts"][str(cell.amounts[0])]["methods"][method][what]) for cell in cells]
+
+    def labelled(self, found: Finished, setting: Setting) -> float:
+        """How many words the oracle has labelled, on average over the splits."""
+        cells = self.runs(found, *setting)
+        return fmean(found[cell.key]["amounts"][str(cell.amounts[0])]["labelled"] for cell in cells)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.command import Finished
+from experiments.spread import error
 from experiments.wrong.cells import (
     ABOUT,
     AT_LEAST,
@@ -80,5 +81,5 @@ def line(panel: Any, x: Sequence[float], values: Sequence[list[float]], style: t
     mean = np.array([np.mean(found) for found in values])
     panel.plot(x, mean, dashes, color=color, label=title, marker=".")
     if len(values[0]) > 1:
-        error = np.array([np.std(found, ddof=1) / np.sqrt(len(found)) for found in values])
-        panel.fill_between(x, mean - error, mean + error, color=color, alpha=0.2, linewidth=0)
+        spread = np.array([error(found) for found in values])
+        panel.fill_between(x, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0)

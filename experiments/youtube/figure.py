@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments.command import Finished
+from experiments.spread import error
 from experiments.youtube.cells import ESTIMATED, NOTHING, USUAL, WITH_SPAM, Plan
 from experiments.youtube.collection import TEST, VALID
 from experiments.youtube.page import NAMES, STATED, TITLES, kinds, of_kind, values
@@ -50,10 +51,10 @@ def _panel(panel: Any, plan: Plan, found: Finished, kind: bool | None) -> None:
         for place, (method, (marker, color)) in enumerate(MARKS.items()):
             figures = of_kind(values(plan, found, method, stated), kind)
             x, y = float(np.mean(figures)), row + 0.22 * (place - 1)
-            error = np.std(figures, ddof=1) / np.sqrt(len(figures)) if len(figures) > 1 else np.sqrt(x * (1 - x) / TEST)
-            panel.errorbar(x, y, xerr=error, fmt=marker, color=color, capsize=3)
+            spread = error(figures) if len(figures) > 1 else np.sqrt(x * (1 - x) / TEST)
+            panel.errorbar(x, y, xerr=spread, fmt=marker, color=color, capsize=3)
             if kind is None and row == len(ROWS) - 1:
-                panel.annotate(f"{NAMES[method]}  ", (x - error, y), ha="right", va="center", color=color, fontsize=9)
+                panel.annotate(f"{NAMES[method]}  ", (x - spread, y), ha="right", va="center", color=color, fontsize=9)
     for labels, title, where in (("valid", f"{VALID} labels,\nno rules ", "right"), ("all", " all labels", "left")):
         x = float(np.mean(of_kind(values(plan, found, "supervised", NOTHING, labels), kind)))
         panel.axvline(x, color="0.6", linestyle=":")
