@@ -48,8 +48,9 @@ def test_the_choice_sees_the_development_part_alone(found: Finished) -> None:
 def test_only_what_was_chosen_is_run_on_the_test_part(found: Finished) -> None:
     final = FULL.final(found)
     assert {cell.part for cell in final} == {"test"}
-    assert {(cell.method, cell.more) for cell in final} == {("supervised", ""), *BEST.items()}
-    assert len({cell.key for cell in final}) == len(final) == (5 + 5 + 1) + 4 * 3 * 5
+    told = {cell.key for name in FULL.others for n in SIZES for cell in FULL.other(name, n)}
+    assert {(cell.method, cell.more) for cell in final if cell.key not in told} == {("supervised", ""), *BEST.items()}
+    assert len({cell.key for cell in final}) == len(final) == (5 + 5 + 1) + 4 * 3 * 5 + 3 * 3 * 5
 
 
 def test_the_page_has_every_figure(found: Finished) -> None:
