@@ -62,9 +62,6 @@ def plot(plan: Plan) -> Callable[[Finished, Path], None]:
         panels[0, 0].set_ylabel("macro-F1, test part")
         panels[1, 0].set_ylabel("macro-F1, test part")
         panels[0, 0].legend(fontsize=8, loc="lower left")
-        panels[0, -1].text(
-            0.41, 0.5, "hard and too\nhigh: they\ncontradict\neach other", ha="right", fontsize=8, color="0.3"
-        )
         panels[1, 0].legend(fontsize=8, loc="lower left")
         figure.suptitle(TITLE)
         figure.savefig(path, dpi=120, metadata={"Software": None})
