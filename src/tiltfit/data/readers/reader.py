@@ -41,9 +41,9 @@ def read(
     """Read documents, and labels where there are any, from one or several sources.
 
     A source is a JSONL, CSV or TSV file, a text folder (``folder/<label>/*.txt``), each plain or compressed (gzip,
-    bzip2), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without one must begin like
-    JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels. ``columns`` are further
-    fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
+    bzip2, xz, Zstandard), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without
+    one must begin like JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels.
+    ``columns`` are further fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
     """
     request = Request.of(source, format, fields_of(text, label, columns, identifier), delimiter)
     return assemble([_part(request, name) for name in request.names], request.fields)

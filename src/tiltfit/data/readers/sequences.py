@@ -72,9 +72,9 @@ def read_sequences(
 ) -> SequenceDataset:
     """Read sequences, and their tags where there are any, from one or several files.
 
-    A source is a file of CoNLL columns or JSONL, each plain or compressed (gzip, bzip2), or ``"-"`` for standard input.
-    ``format="auto"`` goes by the suffix; JSONL is also told by how it begins. Every problem is a DataFileError with
-    file, line and why.
+    A source is a file of CoNLL columns or JSONL, each plain or compressed (gzip, bzip2, xz, Zstandard), or ``"-"``
+    for standard input. ``format="auto"`` goes by the suffix; JSONL is also told by how it begins. Every problem is a
+    DataFileError with file, line and why.
 
     Columns: ``token`` and ``label`` are their numbers (negative: from the end; ``label=None``: no labels),
     ``delimiter`` stands between them (None: tabs, or else spaces), ``unlabelled`` are labels that mean there is none,
