@@ -12,6 +12,7 @@ from tiltfit.cli.compare import compare
 from tiltfit.cli.demo import demo
 from tiltfit.cli.evaluate import evaluate
 from tiltfit.cli.predict import predict
+from tiltfit.cli.schema import schema
 from tiltfit.cli.terminal import Settings
 from tiltfit.cli.train import train
 
@@ -44,5 +45,5 @@ def root(
     ctx.obj = Settings(debug=debug)
 
 
-for command in (train, predict, evaluate, compare, check, demo):
+for command in (train, predict, evaluate, compare, check, schema, demo):
     app.command()(command)
