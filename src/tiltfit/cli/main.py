@@ -9,6 +9,7 @@ import typer
 from tiltfit import __version__
 from tiltfit.cli.check import check
 from tiltfit.cli.compare import compare
+from tiltfit.cli.convert import convert
 from tiltfit.cli.demo import demo
 from tiltfit.cli.evaluate import evaluate
 from tiltfit.cli.predict import predict
@@ -45,5 +46,5 @@ def root(
     ctx.obj = Settings(debug=debug)
 
 
-for command in (train, predict, evaluate, compare, check, schema, demo):
+for command in (train, predict, evaluate, compare, check, convert, schema, demo):
     app.command()(command)
