@@ -19,8 +19,8 @@ DATA = "Data"
 DOCUMENTS = "Data: documents"
 SEQUENCES = "Data: sequences"
 DATA_HELP = (
-    "Documents: JSONL, CSV or TSV files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (a token a "
-    "line, a blank line between sequences) or JSONL. Plain or compressed; - is standard input."
+    "Documents: JSONL, CSV, TSV or Parquet files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (a "
+    "token a line, a blank line between sequences), JSONL or Parquet. Plain or compressed; - is standard input."
 )
 
 
@@ -36,7 +36,7 @@ TaskOption = Annotated[
         "--task", help="classify (label documents), tag (label tokens), or auto: as data and constraints tell."
     ),
 ]
-FormatOption = Annotated[str, _option("--format", DATA, "auto, jsonl, csv, tsv, folder or conll.", "FORMAT")]
+FormatOption = Annotated[str, _option("--format", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")]
 ColumnOption = Annotated[
     list[str] | None,
     _option(
