@@ -70,15 +70,16 @@ def test_votes_of_snorkel_end_to_end(output: str, named: tuple[str, ...], votes:
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_classifier_from_votes() -> None:
-    run("convert", "snorkel", "v.csv", "-d", "d.jsonl", "-o", "o.jsonl", "-c", "c.toml", "--classes", "baseball,hockey")
+@pytest.mark.parametrize(("data", "named"), [("o.jsonl", ("--classes", "baseball,hockey")), ("o.csv", ())])
+def test_a_classifier_from_votes(data: str, named: tuple[str, ...]) -> None:
+    run("convert", "snorkel", "v.csv", "-d", "d.jsonl", "-o", data, "-c", "c.toml", *named)
     columns = ["--column", "puck", "--column", "bat"]
-    code, _, err = run("train", "o.jsonl", "-c", "c.toml", *columns, "-o", "m.tilt")
+    code, _, err = run("train", data, "-c", "c.toml", *columns, "-o", "m.tilt")
     assert code == 0, err
-    code, out, err = run("predict", "m.tilt", "o.jsonl")
+    code, out, err = run("predict", "m.tilt", data)
     assert code == 0, err
     labels = [json.loads(line)["label"] for line in out.splitlines()]
-    assert labels[:4] == ["hockey", "baseball", "hockey", "baseball"]
+    assert labels[:4] == (["hockey", "baseball"] * 2 if named else ["1", "0"] * 2)
 
 
 @pytest.mark.usefixtures("folder")

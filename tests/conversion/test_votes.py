@@ -56,6 +56,16 @@ def test_constraints_say_what_each_rule_votes_for(tmp_path: Path) -> None:
     assert said[0].rationale.startswith("It votes so on 2 of 4.")
 
 
+def test_classes_without_names_are_words_in_the_columns(tmp_path: Path) -> None:
+    for names, labels in ((None, (0, 1)), (["0", "1"], ("0", "1"))):
+        votes = read_votes(write(tmp_path, CSV), classes=names)
+        assert next(rows_of(votes)) == {"id": "0", "short": "class_0", "long": None}
+        said = constraints_of(votes)
+        assert repr(said[0].given) == "column('short').equals('class_0')"
+        assert said.classes == labels
+        assert constraints_of(votes, text_labels=True).classes == ("0", "1")
+
+
 def test_rows_with_documents(tmp_path: Path) -> None:
     votes = read_votes(write(tmp_path, CSV), classes=["ham", "spam"])
     lines = [{"text": f"text {i}", "label": "ham"} if i else {"text": "first", "id": "x"} for i in range(4)]

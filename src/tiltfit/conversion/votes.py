@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.readers import Dataset
+from tiltfit.data.readers.delimited import is_number
 from tiltfit.data.readers.record import problem
 from tiltfit.data.readers.source import lines, opened, place_of, suffix_of
 from tiltfit.errors import DataError, DataFileError
@@ -47,6 +48,11 @@ class Votes:
 
     def __len__(self) -> int:
         return len(self.votes)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a column holds where a rule votes for each class: no number, since a model takes none that is missing."""
+        return tuple(c if isinstance(c, str) and not is_number(c) else f"class_{c}" for c in self.classes)
 
     @property
     def silent(self) -> tuple[str, ...]:
@@ -85,7 +91,7 @@ def rows_of(votes: Votes, documents: Dataset | None = None) -> Iterator[dict[str
             f"{', '.join(documents.sources)}: {len(documents)} documents, but {votes.place} has votes on {len(votes)}. "
             "Give the documents that were voted on, in the same order."
         )
-    called = [*votes.classes, None]  # None is at −1
+    called = [*votes.words, None]  # None is at −1
     for i, row in enumerate(votes.votes.tolist()):
         found: dict[str, Any] = {"id": str(i)}
         if documents is not None:
@@ -105,7 +111,7 @@ def constraints_of(votes: Votes, *, text_labels: bool = False) -> ConstraintSet:
         kinds, counts = np.unique(votes.votes[:, j], return_counts=True)
         for k, n in zip(kinds.tolist(), counts.tolist(), strict=True):
             if k != ABSTAIN:
-                given = column(name).equals(votes.classes[k])
+                given = column(name).equals(votes.words[k])
                 why = f"It votes so on {n} of {len(votes)}. {TARGET} is a guess: say how often the rule is right."
                 found.append(expect(labels[k], given=given).about(TARGET, name=f"{name}: {labels[k]}", rationale=why))
     return ConstraintSet(tuple(found), tuple(labels))
