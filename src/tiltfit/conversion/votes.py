@@ -51,7 +51,7 @@ class Votes:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a column holds where a rule votes for each class: no number, since a model takes none that is missing."""
+        """What a column holds where a rule votes for each class: no number, as a model takes none that is missing."""
         return tuple(c if isinstance(c, str) and not is_number(c) else f"class_{c}" for c in self.classes)
 
     @property
