@@ -9,6 +9,7 @@ import itertools
 import lzma
 import os
 import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -125,6 +126,29 @@ def test_zstandard_without_its_package(tmp_path: Path, monkeypatch: pytest.Monke
     path = write(tmp_path / "a.csv.zst", b"\x28\xb5\x2f\xfd\x24\0\1\0\0\x99\xe9\xd8\x51")
     with pytest.raises(DataFileError, match=r"a\.csv\.zst: .*needs the extra zstd \(pip install 'tiltfit\[zstd\]'\)"):
         read(path)
+
+
+def test_zstandard_of_python_itself_is_preferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+
+    class Upper:
+        """A decompressor as that of compression.zstd, of one frame."""
+
+        eof, unused_data = True, b""
+
+        def __init__(self) -> None:
+            made.append(self)
+
+        def decompress(self, data: bytes) -> bytes:
+            return data[4:].upper()
+
+    package, module = types.ModuleType("compression"), types.ModuleType("compression.zstd")
+    module.ZstdDecompressor, module.ZstdError, package.zstd = Upper, ValueError, module  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "compression", package)
+    monkeypatch.setitem(sys.modules, "compression.zstd", module)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert read(write(tmp_path / "a.csv.zst", b"\x28\xb5\x2f\xfdtext\nx\n"), text="TEXT").X == ["X"]
+    assert made
 
 
 def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
