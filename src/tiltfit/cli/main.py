@@ -9,9 +9,11 @@ import typer
 from tiltfit import __version__
 from tiltfit.cli.check import check
 from tiltfit.cli.compare import compare
+from tiltfit.cli.convert import convert
 from tiltfit.cli.demo import demo
 from tiltfit.cli.evaluate import evaluate
 from tiltfit.cli.predict import predict
+from tiltfit.cli.schema import schema
 from tiltfit.cli.terminal import Settings
 from tiltfit.cli.train import train
 
@@ -44,5 +46,5 @@ def root(
     ctx.obj = Settings(debug=debug)
 
 
-for command in (train, predict, evaluate, compare, check, demo):
+for command in (train, predict, evaluate, compare, check, convert, schema, demo):
     app.command()(command)

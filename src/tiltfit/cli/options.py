@@ -19,8 +19,8 @@ DATA = "Data"
 DOCUMENTS = "Data: documents"
 SEQUENCES = "Data: sequences"
 DATA_HELP = (
-    "Documents: JSONL, CSV or TSV files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (a token a "
-    "line, a blank line between sequences) or JSONL. Plain or compressed; - is standard input."
+    "Documents: JSONL, CSV, TSV or Parquet files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (a "
+    "token a line, a blank line between sequences), JSONL or Parquet. Plain or compressed; - is standard input."
 )
 
 
@@ -36,7 +36,7 @@ TaskOption = Annotated[
         "--task", help="classify (label documents), tag (label tokens), or auto: as data and constraints tell."
     ),
 ]
-FormatOption = Annotated[str, _option("--format", DATA, "auto, jsonl, csv, tsv, folder or conll.", "FORMAT")]
+FormatOption = Annotated[str, _option("--format", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")]
 ColumnOption = Annotated[
     list[str] | None,
     _option(
@@ -110,7 +110,8 @@ class DataOptions:
         return DataOptions(**{name: value for name, value in ctx.params.items() if name in known})
 
     @property
-    def _delimiter(self) -> str | None:
+    def tab_or_delimiter(self) -> str | None:
+        """The delimiter that was typed."""
         return "\t" if self.delimiter in ("\\t", "tab") else self.delimiter  # a tab is hard to type in a shell
 
     def documents(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Dataset:
@@ -141,7 +142,7 @@ class DataOptions:
             "text": self.text,
             "label": self.label if labels else None,
             "columns": self.column or columns,
-            "delimiter": self._delimiter,
+            "delimiter": self.tab_or_delimiter,
         }
 
     def _of_sequences(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
@@ -149,7 +150,7 @@ class DataOptions:
             "format": self.format,
             "token": self.token_column,
             "label": self._label_column if labels else None,
-            "delimiter": self._delimiter,
+            "delimiter": self.tab_or_delimiter,
             "unlabelled": self.unlabelled or (),
             "blank": self.blank,
             "tokens": self.tokens,

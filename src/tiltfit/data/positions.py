@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.attributes import AttributeRows
+from tiltfit.data.foreign import is_document, tokens_of
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import DataError
 
@@ -63,6 +64,8 @@ def _rows(X: Any, origin: Origin) -> list[Any]:
 def _row(row: Any, k: int, origin: Origin) -> Sequence[Any]:
     if isinstance(row, list | tuple):
         return row
+    if is_document(row):
+        return tokens_of(row)
     if isinstance(row, str | bytes):
         raise DataError(
             f"Sequence {k} ({origin.name}[{k}]) is a text, {row!r:.60}, where a list of tokens is expected. "

@@ -1,8 +1,9 @@
 """Sequences as users give them, and what conditions see of them.
 
 ``as_sequences`` takes a list of token lists, a list of lists of attributes (as users of CRFsuite have them: lists of
-names or dicts), or a mapping or data frame with a column ``tokens`` and further columns, one value a sequence. Inside,
-the positions of all sequences stand in one flat list; ``offsets`` says where each sequence starts.
+names or dicts), a list of documents of spaCy, or a mapping, a data frame or another library's table with a column
+``tokens`` and further columns, one value a sequence. Inside, the positions of all sequences stand in one flat list;
+``offsets`` says where each sequence starts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.data.attributes import AttributeRows
+from tiltfit.data.foreign import dataset_columns, holds_lists
 from tiltfit.data.inputs import Inputs, TableInputs, Unit, WordIndex, tokenise
 from tiltfit.data.positions import Origin, flatten
 from tiltfit.data.tags import encode_known_tags, encode_tags
@@ -183,6 +185,10 @@ def as_sequences(X: object, *, allow_empty: bool = True) -> Sequences:
     >>> found.items, found.offsets.tolist(), found.place(2)
     (['a', 'b', 'c'], [0, 2, 3], 'Position 0 of sequence 1 (X[1][0])')
     """
+    foreign = dataset_columns(X)
+    if foreign is not None:
+        # Lists are no values of a sequence: tags, most often.
+        X = {name: values for name, values in foreign.items() if name == TOKENS or not holds_lists(values)}
     if isinstance(X, Sequences):
         found = X
     elif _is_table(X):

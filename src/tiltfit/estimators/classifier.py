@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import classifier_stream
@@ -398,7 +399,7 @@ class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         table = as_table(X) if texts is None else None
         if texts is not None:
             encoder, matrix = TextEncoder.fit(texts, vectorizer, part=part)
-        elif table is not None and (isinstance(X, Mapping) or has_text(table)):
+        elif table is not None and (isinstance(X, Mapping) or is_dataset(X) or has_text(table)):
             encoder, matrix = TableEncoder.fit(table, vectorizer, part=part)
         else:
             numbers = self._validate(X, reset=True)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.data.foreign import dataset_columns, holds_lists, is_document
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashed_text import HashedWords
@@ -35,6 +36,7 @@ def as_texts(X: object) -> list[str] | None:
     values: list[Any] = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
     if not values and isinstance(X, list | tuple):
         raise DataError("X has no rows: at least one is needed.")
+    values = [value.text if is_document(value) else value for value in values]
     if not values or not any(isinstance(v, str) for v in values):
         return None
     for i, value in enumerate(values):
@@ -45,7 +47,10 @@ def as_texts(X: object) -> list[str] | None:
 
 
 def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
-    """The columns of a data frame or of a mapping of columns, else None."""
+    """The columns of a data frame, of a mapping of columns or of another library's table, else None."""
+    foreign = dataset_columns(X)
+    if foreign is not None:
+        return {name: _foreign_column(name, values) for name, values in foreign.items()}
     if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is a dict, too
         return {str(name): np.asarray(values) for name, values in X.items()}
     if hasattr(X, "collect") and hasattr(X, "columns"):
@@ -58,6 +63,12 @@ def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
             return None  # scikit-learn's own rule: such a frame has no feature names
         return {name: _column(X[name]) for name in names}
     return None
+
+
+def _foreign_column(name: str, values: list[Any]) -> npt.NDArray[Any]:
+    if holds_lists(values):
+        raise DataError(f"Column {name!r} of X holds lists, where one value a row is expected. Leave the column out.")
+    return _column(values)
 
 
 def _column(series: Any) -> npt.NDArray[Any]:

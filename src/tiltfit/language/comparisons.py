@@ -135,6 +135,7 @@ class _Comparison(Condition):
 
     source: _Source
     modifiers = ("column", "feature")
+    needs = modifiers
 
     @property
     @abstractmethod
@@ -244,6 +245,7 @@ class IsIn(Condition):
     values: tuple[Label, ...]
     keys = ("equals", "isin")
     modifiers = ("column",)
+    needs = modifiers
     unordered = ("values",)
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ class Condition(Exact):
     registry: ClassVar[dict[str, type[Condition]]] = {}
     keys: ClassVar[tuple[str, ...]]  # each announces the class in a table
     modifiers: ClassVar[tuple[str, ...]] = ()  # further keys the table may hold
+    needs: ClassVar[tuple[str, ...]] = ()  # exactly one of these is among them
 
     def __init_subclass__(cls) -> None:
         for key in cls.__dict__.get("keys", ()):

@@ -230,10 +230,11 @@ class ConstraintSet(Exact, Sequence[Constraint]):
 
     @staticmethod
     def from_toml(source: str | os.PathLike[str]) -> ConstraintSet:
-        """Read TOML: a path object, a string that ends in ``.toml``, or the text itself."""
+        """Read TOML: a path object, a string that ends in ``.toml`` (``.toml.gz``), or the text itself."""
+        from tiltfit.data.readers.packed import without_packing
         from tiltfit.language import toml
 
-        is_path = not isinstance(source, str) or (source.endswith(".toml") and "\n" not in source)
+        is_path = not isinstance(source, str) or ("\n" not in source and without_packing(source).endswith(".toml"))
         return toml.read(source) if is_path else toml.loads(str(source))
 
     def to_toml(self) -> str:

@@ -9,27 +9,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from tiltfit.errors import ConstraintError, ConstraintFileError
 from tiltfit.language.conditions import word
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.expect import expect
+from tiltfit.language.file import read_text
 
 _SUM_TOLERANCE = 1e-6
 
 
 def read_mallet(path: str | os.PathLike[str]) -> ConstraintSet:
-    """Read a MALLET constraint file."""
-    name = os.fspath(path)
-    try:
-        lines = Path(path).read_bytes().decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise ConstraintFileError(f"{name}: the file is not UTF-8 text.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConstraintFileError(f"{name}: the file cannot be read: {reason}.") from error
-    return parse_mallet(lines, name)
+    """Read a MALLET constraint file, plain or compressed."""
+    return parse_mallet(read_text(path).splitlines(), os.fspath(path))
 
 
 def parse_mallet(lines: Iterable[str], name: str = "MALLET constraints") -> ConstraintSet:

@@ -25,11 +25,11 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
 from tiltfit.errors import ConstraintFileError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.document import from_document, to_document
+from tiltfit.language.file import read_text
 from tiltfit.language.prose import quote
 from tiltfit.language.table import Table
 from tiltfit.language.values import Label
@@ -46,15 +46,8 @@ def loads(text: str) -> ConstraintSet:
 
 
 def read(path: str | os.PathLike[str]) -> ConstraintSet:
-    """Read a constraint file."""
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ConstraintFileError(f"{os.fspath(path)}: the file is not UTF-8 text.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise ConstraintFileError(f"{os.fspath(path)}: the file cannot be read: {reason}.") from error
-    return _read(text, os.fspath(path))
+    """Read a constraint file, plain or compressed."""
+    return _read(read_text(path), os.fspath(path))
 
 
 def dumps(constraints: ConstraintSet) -> str:

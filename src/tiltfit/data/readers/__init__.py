@@ -1,6 +1,6 @@
-"""Read what is labelled and what is not: documents from JSONL, CSV, TSV and text folders (``read``), sequences from
-CoNLL columns and JSONL (``read_sequences``), plain or compressed; in chunks where they are too many for the memory
-(``stream``, ``stream_sequences``).
+"""Read what is labelled and what is not: documents from JSONL, CSV, TSV, Parquet and text folders (``read``), sequences
+from CoNLL columns, JSONL and Parquet (``read_sequences``), plain or compressed; in chunks where they are too many for
+the memory (``stream``, ``stream_sequences``).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:

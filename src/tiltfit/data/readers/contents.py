@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tiltfit.data.readers.parquet import is_parquet, parquet_kinds
 from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, begins, lines, opened, place_of, suffix_of
 from tiltfit.errors import DataFileError
 
@@ -39,6 +40,8 @@ def guess_contents(source: str, *, text: str = "text", tokens: str = "tokens") -
     if Path(source).exists() and not Path(source).is_file():
         return None
     with opened(source) as raw:
+        if is_parquet(source, raw):
+            return _of_schema(place, raw, text, tokens)
         if suffix in _DELIMITERS:
             return _of_header(place, raw, text, _DELIMITERS[suffix])
         return _of_object(place, raw, text, tokens) if suffix in JSONL_SUFFIXES or begins(raw, b"{") else None
@@ -59,6 +62,14 @@ def _of_header(place: str, raw: io.BufferedReader, text: str, delimiter: str) ->
     return Contents("documents", f"{place} has a column {text!r}") if text in header else None
 
 
+def _of_schema(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Contents | None:
+    try:
+        kinds = parquet_kinds(place, raw)
+    except DataFileError:
+        return None  # as above
+    return _of_kinds(place, kinds.get(text) == "text", kinds.get(tokens) == "list", text, tokens)
+
+
 def _of_object(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Contents | None:
     try:
         item = json.loads(_first_line(place, raw))
@@ -66,7 +77,10 @@ def _of_object(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Co
         return None
     if not isinstance(item, dict):
         return None
-    has_text, has_tokens = isinstance(item.get(text), str), isinstance(item.get(tokens), list)
+    return _of_kinds(place, isinstance(item.get(text), str), isinstance(item.get(tokens), list), text, tokens)
+
+
+def _of_kinds(place: str, has_text: bool, has_tokens: bool, text: str, tokens: str) -> Contents | None:
     if has_text == has_tokens:
         return None
     if has_text:

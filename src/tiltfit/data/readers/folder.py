@@ -1,8 +1,8 @@
 """A folder of texts: ``folder/<label>/*.txt``.
 
 Files directly in the folder, or in a subfolder named ``unlabelled`` or ``unlabeled``, have no label.
-Hidden files are passed over; other files that do not end in ``.txt`` (nor in ``.txt.gz`` or ``.txt.bz2``) are
-counted in the log.
+Hidden files are passed over; other files that do not end in ``.txt`` (nor in ``.txt.gz`` or the like) are counted in
+the log.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiltfit.data.readers import source
+from tiltfit.data.readers.packed import without_packing
 from tiltfit.data.readers.record import Fields, Label, Record, Refusal, Survey, check_label, check_text, problem
 from tiltfit.errors import DataFileError
 
@@ -56,7 +57,7 @@ def _listing(path: Path, folder: str) -> tuple[list[Path], list[Path]]:
 
 
 def _texts(folder: str, files: list[Path]) -> Iterator[Path]:
-    texts = [p for p in files if p.name.endswith((".txt", ".txt.gz", ".txt.bz2"))]
+    texts = [p for p in files if without_packing(p.name).endswith(".txt")]
     if len(texts) < len(files):
         _log.warning("%s: passed over %d files that do not end in .txt", folder, len(files) - len(texts))
     return iter(texts)

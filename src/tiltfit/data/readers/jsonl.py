@@ -32,7 +32,7 @@ def jsonl_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Ite
             continue
         survey.note(item.keys(), asked)
         try:
-            found: Record | Refusal = _record(survey.place, number, item, fields)
+            found: Record | Refusal = record_of(survey.place, number, item, fields)
         except DataFileError as error:
             found = Refusal(error)
         yield found
@@ -93,7 +93,8 @@ def _no_constant(name: str) -> Never:
     raise ValueError(f"{name} is not a JSON value. Write null for a missing value.")
 
 
-def _record(place: str, number: int, item: dict[str, Any], fields: Fields) -> Record:
+def record_of(place: str, number: int, item: dict[str, Any], fields: Fields) -> Record:
+    """The document that an object stands for."""
     if fields.text not in item:
         raise missing_field(place, number, "text", fields.text, list(item))
     text = item[fields.text]

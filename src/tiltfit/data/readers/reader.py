@@ -16,13 +16,14 @@ from tiltfit.data.readers.dataset import Dataset, assemble
 from tiltfit.data.readers.delimited import delimited_records, numeric_columns, with_numbers
 from tiltfit.data.readers.folder import folder_records
 from tiltfit.data.readers.jsonl import jsonl_records
+from tiltfit.data.readers.parquet import is_parquet, parquet_records
 from tiltfit.data.readers.record import Fields, Part, Record, Refusal, Survey, strict
 from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, opened, place_of, suffix_of
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 Source = str | os.PathLike[str]
 
-FORMATS = ("auto", "jsonl", "csv", "tsv", "folder")
+FORMATS = ("auto", "jsonl", "csv", "tsv", "folder", "parquet")
 
 _SUFFIXES = {**dict.fromkeys(JSONL_SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -40,10 +41,10 @@ def read(
 ) -> Dataset:
     """Read documents, and labels where there are any, from one or several sources.
 
-    A source is a JSONL, CSV or TSV file, a text folder (``folder/<label>/*.txt``), each plain or compressed (gzip,
-    bzip2), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without one must begin like
-    JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels. ``columns`` are further
-    fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
+    A source is a JSONL, CSV, TSV or Parquet file or a text folder (``folder/<label>/*.txt``), plain or compressed
+    (gzip, bzip2, xz, Zstandard), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without
+    one must begin like JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels.
+    ``columns`` are further fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
     """
     request = Request.of(source, format, fields_of(text, label, columns, identifier), delimiter)
     return assemble([_part(request, name) for name in request.names], request.fields)
@@ -105,6 +106,8 @@ class Request:
             survey.format = _kind(name, place, raw, self.delimiter) if format == "auto" else format
             if survey.format == "jsonl":
                 yield from jsonl_records(survey, raw, self.fields)
+            elif survey.format == "parquet":
+                yield from parquet_records(survey, raw, self.fields)
             else:
                 yield from delimited_records(survey, raw, self.fields, self.delimiter or DELIMITERS[survey.format])
 
@@ -128,11 +131,13 @@ def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) 
     suffix = suffix_of(name)
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    if is_parquet(name, raw):
+        return "parquet"
     if begins(raw, b"{") or not raw.peek(1):  # nothing is of any format
         return "jsonl"
     if delimiter is not None:
         return "csv"
     raise DataFileError(
-        f"{place}: cannot tell its format. Say format= (jsonl, csv or tsv), or name it .jsonl or .csv; sequences in "
-        "columns are for read_sequences (on the command line: --task tag)."
+        f"{place}: cannot tell its format. Say format= (jsonl, csv, tsv or parquet), or name it .jsonl or .csv; "
+        "sequences in columns are for read_sequences (on the command line: --task tag)."
     )

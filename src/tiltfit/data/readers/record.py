@@ -109,9 +109,13 @@ class Survey:
             self.fields.update(name for name in names if name in asked or (room and len(name) <= _FIELD))
 
 
+class Row(int):
+    """The number of a row, from 1, in a file that has no lines."""
+
+
 def where(place: str, line: int = 0) -> str:
     """``'a.csv, line 3'``, or only the file when the problem is no line's."""
-    return f"{place}, line {line}" if line else place
+    return f"{place}, {'row' if isinstance(line, Row) else 'line'} {line}" if line else place
 
 
 def problem(place: str, line: int, why: str) -> DataFileError:

@@ -26,13 +26,14 @@ def jsonl_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> I
         survey.note(item.keys(), asked)
         survey.labelled |= fields.label in item
         try:
-            found: Tagged | Refusal = _tagged(survey.place, number, item, fields, vocabulary)
+            found: Tagged | Refusal = tagged_of(survey.place, number, item, fields, vocabulary)
         except DataFileError as error:
             found = Refusal(error)
         yield found
 
 
-def _tagged(place: str, number: int, item: dict[str, Any], fields: Fields, vocabulary: Vocabulary) -> Tagged:
+def tagged_of(place: str, number: int, item: dict[str, Any], fields: Fields, vocabulary: Vocabulary) -> Tagged:
+    """The sequence that an object stands for."""
     tokens = _tokens(place, number, item, fields.text, vocabulary)
     tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
     values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tiltfit.data.readers.conll import Columns, conll_sequences
 from tiltfit.data.readers.dataset import check_fields, column_values, identifiers
+from tiltfit.data.readers.parquet import is_parquet, parquet_sequences
 from tiltfit.data.readers.reader import Source, names_of
 from tiltfit.data.readers.record import Fields, Part, Record, Refusal, Survey, strict
 from tiltfit.data.readers.sequence_jsonl import jsonl_sequences
@@ -20,7 +21,7 @@ from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, op
 from tiltfit.data.readers.tagged import Tagged, TaggedPart, Tags
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
-SEQUENCE_FORMATS = ("auto", "conll", "jsonl")
+SEQUENCE_FORMATS = ("auto", "conll", "jsonl", "parquet")
 
 
 @dataclass(frozen=True)
@@ -72,15 +73,15 @@ def read_sequences(
 ) -> SequenceDataset:
     """Read sequences, and their tags where there are any, from one or several files.
 
-    A source is a file of CoNLL columns or JSONL, each plain or compressed (gzip, bzip2), or ``"-"`` for standard input.
-    ``format="auto"`` goes by the suffix; JSONL is also told by how it begins. Every problem is a DataFileError with
-    file, line and why.
+    A source is a file of CoNLL columns, JSONL or Parquet, each plain or compressed (gzip, bzip2, xz, Zstandard), or
+    ``"-"`` for standard input. ``format="auto"`` goes by the suffix; JSONL is also told by how it begins. Every problem
+    is a DataFileError with file, line and why.
 
     Columns: ``token`` and ``label`` are their numbers (negative: from the end; ``label=None``: no labels),
     ``delimiter`` stands between them (None: tabs, or else spaces), ``unlabelled`` are labels that mean there is none,
     and ``blank`` says what to do with a line whose token is blank (spaces or control characters): "error", "skip", or
     "replace" it by ``replacement``.
-    JSONL: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields.
+    JSONL and Parquet: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields.
     """
     layout = layout_of(token, label, delimiter, unlabelled, blank, replacement)
     fields = fields_of(tokens, tags if label is not None else None, columns, identifier)
@@ -146,9 +147,15 @@ class SequenceRequest:
                 survey.format = "jsonl"
                 yield from jsonl_sequences(survey, raw, self.fields)
                 return
+            if self.format == "parquet" or (self.format == "auto" and is_parquet(name, raw)):
+                survey.format = "parquet"
+                yield from parquet_sequences(survey, raw, self.fields)
+                return
             survey.format, columns = "conll", self.fields.columns
             if columns:
-                raise DataFileError(f"{survey.place}: only JSONL has columns of sequences ({', '.join(columns)}).")
+                raise DataFileError(
+                    f"{survey.place}: only JSONL and Parquet have columns of sequences ({', '.join(columns)})."
+                )
             yield from conll_sequences(survey, raw, self.layout)
 
 
@@ -173,7 +180,7 @@ def _assemble(parts: Sequence[TaggedPart], fields: Fields) -> SequenceDataset:
 
 
 def check_columns(places: str, known: Collection[str], fields: Fields) -> None:
-    """Refuse a column that was asked for and that no JSONL has. Tags may be absent."""
+    """Refuse a column that was asked for and that no JSONL or Parquet has. Tags may be absent."""
     if known:
         check_fields(places, sorted(known), Fields(fields.text, Fields.label, fields.identifier, fields.columns))
 

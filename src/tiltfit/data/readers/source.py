@@ -1,23 +1,20 @@
 """From a path or standard input to lines of text, with the number of each line.
 
-Gzip and bzip2 are told by their magic bytes, text must be UTF-8 (a byte-order mark is dropped), and a line has a
+Compressed files are unpacked (``packed``), text must be UTF-8 (a byte-order mark is dropped), and a line has a
 largest length, so that neither a binary file nor a compressed bomb can fill the memory in one gulp.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
-import re
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from tiltfit.data.readers.packed import unpacked, without_packing
 from tiltfit.data.readers.record import Refusal, problem
 from tiltfit.errors import DataFileError, did_you_mean
 
@@ -27,11 +24,7 @@ MAX_LINE = 1 << 26
 
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
-_GZIP = b"\x1f\x8b"
-# Longer than "BZh", which could be a token: the first block, or the end if there is none.
-_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 _PIECE = 1 << 16  # bytes at a time of what is passed over
-_PACKED = (".gz", ".bz2")
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -68,30 +61,12 @@ def opened(source: str, meter: Meter | None = None) -> Iterator[io.BufferedReade
     """The bytes of a source, decompressed; every failure to read them is a DataFileError."""
     place = place_of(source)
     try:
-        with _raw(source, meter or Meter()) as raw, _unpacked(place, raw) as plain:
+        with _raw(source, meter or Meter()) as raw, unpacked(place, raw) as plain:
             yield plain
     except FileNotFoundError:
         raise DataFileError(f"{place}: there is no such file.{_neighbour(source)}") from None
     except OSError as error:
         raise DataFileError(f"{place}: cannot be read ({error.strerror or error}).") from error
-
-
-@contextmanager
-def _unpacked(place: str, raw: io.BufferedReader) -> Iterator[io.BufferedReader]:
-    head = raw.peek(10)
-    packed: gzip.GzipFile | bz2.BZ2File
-    if head.startswith(_GZIP):
-        kind, packed = "gzip", gzip.GzipFile(fileobj=raw, mode="rb")
-    elif _BZIP2.match(head):
-        kind, packed = "bzip2", bz2.BZ2File(raw, mode="rb")
-    else:
-        yield raw
-        return
-    try:
-        with packed:
-            yield io.BufferedReader(cast("io.RawIOBase", packed))
-    except (EOFError, zlib.error, OSError) as error:  # OSError: what bz2 and gzip say of damage
-        raise DataFileError(f"{place}: the {kind} data are damaged or cut off ({error}).") from error
 
 
 def suffix_of(name: str) -> str:
@@ -100,8 +75,7 @@ def suffix_of(name: str) -> str:
     >>> suffix_of("a/B.JSONL.gz"), suffix_of("-")
     ('.jsonl', '')
     """
-    path = Path(name)
-    return (path.with_suffix("") if path.suffix in _PACKED else path).suffix.lower()
+    return Path(without_packing(name)).suffix.lower()
 
 
 def begins(raw: io.BufferedReader, head: bytes) -> bool:

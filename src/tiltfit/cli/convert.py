@@ -1,0 +1,215 @@
+"""``tiltfit convert``: files of other tools as files that tiltfit reads."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from tiltfit.cli.options import DataOptions, DelimiterOption, JsonOption, LabelOption, TextOption, check_output
+from tiltfit.cli.output import class_name, replacing_text
+from tiltfit.cli.terminal import Terminal, dumps, session
+from tiltfit.errors import DataError, FileError, did_you_mean
+
+if TYPE_CHECKING:
+    from tiltfit.conversion.votes import Votes
+
+STDIN = "-"
+KINDS = ("mallet-constraints", "simple-tagger", "snorkel")
+_OWN = {
+    "simple-tagger": ("token_column", "labels"),
+    "snorkel": ("constraints", "data", "classes", "header", "delimiter", "text", "label"),
+}
+
+
+def convert(
+    ctx: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", show_default=False)],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="MALLET's constraints (`puck hockey:0.9 baseball:0.1`), a SimpleTagger file, or a matrix of votes "
+            "(CSV, TSV, .npy, .npz; -1 abstains). - is standard input.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File to write; else stdout. Constraints: .toml; sequences: .conll or .jsonl; votes: .jsonl or .csv.",
+            show_default=False,
+        ),
+    ] = None,
+    token_column: Annotated[
+        int, typer.Option("--token-column", help="simple-tagger: the feature that is the token; 0 is the first.")
+    ] = 0,
+    labels: Annotated[
+        bool, typer.Option("--labels/--no-labels", help="simple-tagger: whether the last field of a line is a label.")
+    ] = True,
+    constraints: Annotated[
+        Path | None,
+        typer.Option("--constraints", "-c", help="snorkel: the constraints to write (TOML).", show_default=False),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option("--data", "-d", help="snorkel: the documents that were voted on. Repeatable.", show_default=False),
+    ] = None,
+    classes: Annotated[
+        str | None,
+        typer.Option("--classes", help="snorkel: names of the classes 0, 1, …, with commas.", show_default=False),
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header", help="snorkel: whether the first row of CSV names the rules.", show_default=False
+        ),
+    ] = None,
+    delimiter: DelimiterOption = None,
+    text: TextOption = "text",
+    label: LabelOption = "label",
+    as_json: JsonOption = False,
+) -> None:
+    """Convert a FILE of another tool: MALLET's constraints and SimpleTagger sequences, Snorkel's votes."""
+    with session(ctx, as_json=as_json) as terminal:
+        _check(ctx, kind, source, [path for path in (output, constraints) if path is not None], data or [])
+        if kind == "snorkel":
+            _snorkel(terminal, ctx, source, output, constraints, data or [], classes, header)
+        elif kind == "simple-tagger":
+            _simple_tagger(terminal, source, output, token_column, labels)
+        else:
+            _mallet(terminal, source, output)
+
+
+def _check(ctx: typer.Context, kind: str, source: str, outputs: list[Path], data: list[str]) -> None:
+    if kind not in KINDS:
+        raise DataError(
+            f"There is no kind {kind!r} to convert.{did_you_mean(kind, KINDS)} Use one of: {', '.join(KINDS)}."
+        )
+    for other, names in _OWN.items():
+        for name in names:
+            given = ctx.get_parameter_source(name)
+            if other != kind and given is not None and given.name == "COMMANDLINE":
+                raise DataError(f"--{name.replace('_', '-')} is for {other}, but this is {kind}. Leave it out.")
+    for path in outputs:
+        check_output(path, [source, *data])
+    if len(outputs) == 2 and outputs[0].resolve() == outputs[1].resolve():
+        raise DataError(f"--output and --constraints are the same file, {outputs[0]}. Name two.")
+
+
+def _mallet(terminal: Terminal, source: str, output: Path | None) -> None:
+    from tiltfit.data.readers.source import lines, opened, place_of
+    from tiltfit.language.mallet import parse_mallet, read_mallet
+
+    if source == STDIN:
+        with opened(source) as raw:
+            found = parse_mallet((line for _, line in lines(place_of(source), raw)), place_of(source))
+    else:
+        found = read_mallet(source)
+    if not found:
+        raise FileError(
+            f"{place_of(source)}: no constraints. A line holds a feature and what is expected of its labels."
+        )
+    with _writing(terminal, output) as file:
+        file.write(found.to_toml())
+    _done(terminal, output, constraints=len(found))
+
+
+def _simple_tagger(terminal: Terminal, source: str, output: Path | None, token: int, labels: bool) -> None:
+    from tiltfit.conversion.simple_tagger import as_conll, as_objects, read_simple_tagger
+    from tiltfit.data.readers.source import place_of
+
+    suffix = _suffix(output) or ".conll"
+    if suffix not in (".conll", ".jsonl"):
+        raise FileError(f"{output}: sequences are written as CoNLL columns or JSONL. Name it .conll or .jsonl.")
+    sequences = read_simple_tagger(source, token=token, labels=labels)
+    with _writing(terminal, output) as file:
+        if suffix == ".conll":
+            file.writelines(as_conll(place_of(source), sequences))
+        else:
+            _write_jsonl(as_objects(sequences), file)
+    if suffix == ".conll" and any(any(sequence.features) for sequence in sequences):
+        terminal.note("Only tokens and labels have a place in the columns; .jsonl keeps the other features.")
+    _done(terminal, output, sequences=len(sequences), tokens=sum(len(sequence.tokens) for sequence in sequences))
+
+
+def _snorkel(
+    terminal: Terminal,
+    ctx: typer.Context,
+    source: str,
+    output: Path | None,
+    constraints: Path | None,
+    data: list[str],
+    classes: str | None,
+    header: bool | None,
+) -> None:
+    from tiltfit.conversion.votes import constraints_of, read_votes, rows_of
+
+    suffix = _suffix(output) or ".jsonl"
+    if suffix not in (".jsonl", ".csv"):
+        raise FileError(f"{output}: votes are written as JSONL or CSV. Name it .jsonl or .csv.")
+    if source == STDIN and STDIN in data:
+        raise DataError("Standard input (-) can be read once only.")
+    names = [name.strip() for name in classes.split(",")] if classes is not None else None
+    options = DataOptions.of(ctx)
+    votes = read_votes(source, classes=names, header=header, delimiter=options.tab_or_delimiter)
+    documents = DataOptions(text=options.text, label=options.label).documents(data, labels=True) if data else None
+    said = constraints_of(votes, text_labels=suffix == ".csv")
+    with _writing(terminal, output) as file:
+        (_write_csv if suffix == ".csv" else _write_jsonl)(rows_of(votes, documents), file)
+    if constraints is not None:
+        with replacing_text(constraints) as file:
+            file.write(said.to_toml())
+    for name in votes.silent:
+        terminal.note(f"The rule {name!r} never votes, so there is no constraint on it.")
+    _done(terminal, output, rows=len(votes), rules=len(votes.names), constraints=len(said))
+    if output is not None and constraints is not None:
+        terminal.show(f"Next: {_next(votes, output, constraints)}")
+
+
+def _suffix(output: Path | None) -> str:
+    """Below .gz, the one packing that is written; "" for standard output."""
+    return "" if output is None else Path(output.name.removesuffix(".gz")).suffix.lower() or "."
+
+
+def _next(votes: Votes, output: Path, constraints: Path) -> str:
+    columns = " ".join(f"--column {name}" for name in votes.names)
+    return f"tiltfit check {constraints} --data {output} {columns}"
+
+
+@contextmanager
+def _writing(terminal: Terminal, output: Path | None) -> Iterator[TextIO]:
+    if output is not None:
+        with replacing_text(output) as file:
+            yield file
+        return
+    if terminal.as_json:
+        raise DataError("--json tells what was written, so it needs --output FILE.")
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(encoding="utf-8")
+    yield sys.stdout
+
+
+def _write_jsonl(rows: Iterable[dict[str, Any]], file: TextIO) -> None:
+    file.writelines(dumps(row, encoding="utf-8") + "\n" for row in rows)
+
+
+def _write_csv(rows: Iterable[dict[str, Any]], file: TextIO) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    for i, row in enumerate(rows):
+        if i == 0:
+            writer.writerow(row)
+        writer.writerow(["" if value is None else class_name(value) for value in row.values()])
+
+
+def _done(terminal: Terminal, output: Path | None, **counts: int) -> None:
+    terminal.document({"output": None if output is None else str(output), **counts})
+    if output is not None:
+        terminal.show(f"Wrote {output}: {', '.join(f'{n:,} {what}' for what, n in counts.items())}.")

@@ -1,0 +1,65 @@
+"""What other libraries hold texts in, told by what it can do, so that none of them is imported: documents of spaCy, and
+tables such as those of Hugging Face ``datasets`` or pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sized
+from typing import Any
+
+from tiltfit.errors import DataError, listed
+
+BLANK = "_"
+"""What stands for a token of white space, so that tokens and labels stay side by side."""
+
+
+def is_document(value: object) -> bool:
+    """Whether a value is a text cut into tokens: it has ``text``, and so has each thing in it (spaCy's Doc or Span)."""
+    return (
+        not isinstance(value, str | bytes | Mapping)
+        and isinstance(value, Iterable)
+        and isinstance(value, Sized)
+        and isinstance(getattr(value, "text", None), str)
+    )
+
+
+def tokens_of(document: Any) -> list[str]:
+    """The text of each token; white space, which is a token in spaCy, becomes ``_``."""
+    return [token.text if token.text.strip() else BLANK for token in document]
+
+
+def is_dataset(X: object) -> bool:
+    """Whether X has columns by name, without being a mapping or a data frame."""
+    # A column of a data frame may be called column_names, too; it is no list.
+    return not isinstance(X, Mapping) and isinstance(getattr(X, "column_names", 0), list | tuple | None)
+
+
+def is_splits(X: object) -> bool:
+    """Whether X is several such tables by name."""
+    return isinstance(X, Mapping) and hasattr(X, "column_names")
+
+
+def dataset_columns(X: Any) -> dict[str, list[Any]] | None:
+    """The columns of such a table, else None. What has none that can be looked at is refused.
+
+    pyarrow's columns are of its own values; ``to_pylist`` makes them Python's.
+    """
+    if is_splits(X):
+        raise DataError(f"X is several tables, {listed(X)}. Pass one of them: X[{next(iter(X), '')!r}].")
+    if not is_dataset(X):
+        return None
+    names = X.column_names
+    if names is None or not hasattr(X, "__getitem__") or not hasattr(X, "__len__"):
+        raise DataError("X is a stream of rows, which can be read once only. Load it (streaming=False), or pass lists.")
+    if len(set(names)) < len(names):
+        raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
+    return {str(name): _values(X[name]) for name in names}
+
+
+def _values(column: Any) -> list[Any]:
+    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+
+
+def holds_lists(values: Iterable[Any]) -> bool:
+    """Whether some value of a column is itself several."""
+    return any(isinstance(value, Iterable) and not isinstance(value, str | bytes) for value in values)

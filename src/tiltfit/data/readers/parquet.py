@@ -1,0 +1,148 @@
+"""Parquet, through pyarrow (the extra ``parquet``): each row as an object with the fields that were asked for, so that
+what holds for JSONL holds here. Rows are counted from 1.
+
+A file is read a few rows at a time. What is compressed as a whole or comes through a pipe is read into memory: the
+layout of a Parquet file stands at its end.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tiltfit.data.readers.jsonl import record_of
+from tiltfit.data.readers.record import Fields, Record, Refusal, Row, Survey, missing_field
+from tiltfit.data.readers.sequence_jsonl import tagged_of
+from tiltfit.data.readers.source import suffix_of
+from tiltfit.data.readers.tagged import Tagged, Vocabulary
+from tiltfit.errors import DataFileError
+
+PARQUET_SUFFIXES = (".parquet", ".pq")
+
+_MAGIC = b"PAR1"
+_ROWS = 1024  # at a time
+_MEMORY = 1 << 31  # bytes of a file that cannot be read in place
+
+
+def is_parquet(name: str, raw: io.BufferedReader) -> bool:
+    """Whether a source is Parquet, by its suffix or, without one, by how it begins."""
+    suffix = suffix_of(name)
+    return suffix in PARQUET_SUFFIXES or (not suffix and raw.peek(4).startswith(_MAGIC))
+
+
+def parquet_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Record | Refusal]:
+    """Every row as a document."""
+    for number, item in _objects(survey, raw, fields, "text"):
+        try:
+            found: Record | Refusal = record_of(survey.place, number, item, fields)
+        except DataFileError as error:
+            found = Refusal(error)
+        yield found
+
+
+def parquet_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Tagged | Refusal]:
+    """Every row as a sequence: a column of lists of tokens, and one of lists of tags."""
+    vocabulary = Vocabulary(survey.place)
+    for number, item in _objects(survey, raw, fields, "tokens"):
+        try:
+            found: Tagged | Refusal = tagged_of(survey.place, number, item, fields, vocabulary)
+        except DataFileError as error:
+            found = Refusal(error)
+        yield found
+
+
+def parquet_kinds(place: str, raw: io.BufferedReader) -> dict[str, str]:
+    """The columns of a file, each "text", "list" or "other"."""
+    with _opened(place, raw) as file:
+        return {field.name: _kind(field.type) for field in file.schema_arrow}
+
+
+def _kind(kind: Any) -> str:
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(kind) or types.is_large_string(kind):
+        return "text"
+    return "list" if types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind) else "other"
+
+
+def _objects(survey: Survey, raw: io.BufferedReader, fields: Fields, role: str) -> Iterator[tuple[Row, dict[str, Any]]]:
+    with _opened(survey.place, raw) as file:
+        schema = file.schema_arrow
+        survey.fields.update(schema.names)
+        survey.labelled, survey.final = fields.label in schema.names, True
+        if fields.text not in schema.names:
+            raise missing_field(survey.place, 0, role, fields.text, schema.names)
+        wanted = [name for name in schema.names if name in fields.asked]
+        _check_columns(survey.place, schema, wanted)
+        number = 0
+        for batch in file.iter_batches(_ROWS, columns=wanted, use_threads=False):
+            columns = [[_plain(value) for value in batch.column(name).to_pylist()] for name in wanted]
+            for values in zip(*columns, strict=True):
+                number += 1
+                yield Row(number), dict(zip(wanted, values, strict=True))
+
+
+def _plain(value: Any) -> Any:
+    """NaN is how some writers say that a value is missing."""
+    if isinstance(value, list):
+        return [_plain(v) for v in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _check_columns(place: str, schema: Any, names: Collection[str]) -> None:
+    """Refuse columns of which JSON has no kind, before anything is read of them."""
+    for name in names:
+        if schema.names.count(name) > 1:
+            raise DataFileError(f"{place}: there are two columns named {name!r}.")
+        kind = schema.field(name).type
+        inner = kind.value_type if _kind(kind) == "list" else kind
+        if not _is_simple(inner):
+            raise DataFileError(
+                f"{place}: the column {name!r} holds {kind}. Text, numbers, true and false are read, and lists of "
+                "them: cast it before writing the file."
+            )
+
+
+def _is_simple(kind: Any) -> bool:
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    return _kind(kind) == "text" or any(test(kind) for test in tests)
+
+
+@contextmanager
+def _opened(place: str, raw: io.BufferedReader) -> Iterator[Any]:
+    if not raw.peek(4).startswith(_MAGIC):
+        raise DataFileError(
+            f"{place}: it does not begin like Parquet (with PAR1). Is it empty, damaged or of another format? Say "
+            "format= (jsonl, csv, …)."
+        )
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise DataFileError(
+            f"{place}: it is Parquet, which needs the extra parquet (pip install 'tiltfit[parquet]'). Install it, or "
+            "write JSONL or CSV."
+        ) from None
+    try:
+        with pyarrow.parquet.ParquetFile(_in_place(place, raw)) as file:
+            yield file
+    except (pyarrow.ArrowException, OSError) as error:
+        why = (str(error).splitlines() or [""])[0].rstrip(".")
+        raise DataFileError(f"{place}: the Parquet data are damaged or cut off ({why}).") from error
+
+
+def _in_place(place: str, raw: io.BufferedReader) -> Any:
+    """The file itself if one can go back and forth in it, else its bytes."""
+    if isinstance(raw.raw, io.FileIO) and raw.seekable():
+        return raw
+    data = raw.read(_MEMORY + 1)
+    if len(data) > _MEMORY:
+        raise DataFileError(f"{place}: more than {_MEMORY:,} bytes. Unpack the Parquet file, and name it instead of -.")
+    return io.BytesIO(data)
