@@ -12,8 +12,9 @@ from benchmarks.citations import LABELS, citations, lexicons, table_2
 
 from tiltfit import Constraint, TiltTagger, expect, punctuation
 
-SIZES = (5, 20, 300)
-SUBSETS = 5
+ALL = 300
+SIZES = (5, 20, ALL)
+SUBSETS, SEEDS = 5, 3
 SUPERVISED, TRANSDUCTIVE, INDUCTIVE = "supervised", "transductive", "inductive"
 
 ONCE = [expect.repeats().at_most(0.3, name="fields come once")]
@@ -60,7 +61,7 @@ class Cell:
         """``accuracy`` of p, and of every citation how many tokens are ``right``; ``projected``: accuracy of q;
         ``prices`` of the constraints in log-odds an event."""
         scored = citations(self.part)
-        train = citations("train.300.0" if self.n == 300 else f"train.25.{self.subset}")
+        train = citations("train.300.0" if self.n == ALL else f"train.25.{self.subset}")
         X, y = list(train.tokens)[: self.n], list(train.y or [])[: self.n]
         unlabelled = self._unlabelled(list(scored.tokens))
         said = [*table_2(), *CHOICES[self.more]] if self.more else []

@@ -35,11 +35,11 @@ def page(plan: Plan, found: Finished, command: str) -> str:
 
 Written by `{command}`; the figures as JSON: [table3.json](table3.json).
 
-Cora, default templates with lexicons, default parameters. Token accuracy on the test part, mean ± standard error over
-five subsets of N labelled citations (N = 300: five seeds). *T*, transductive: what is known is said of the very
-citations that are scored. *I*, inductive: of 1,000 other ones. *Paper*: Bellare, Druck & McCallum (2009), with all of
-Table 2; its CRR07 (Chang et al. 2007) is set beside CODL-I. What is said was chosen on the development part, for each
-method alone:
+Cora, default templates with lexicons, default parameters. Token accuracy on the test part, mean ± standard
+error over {plan.subsets} subsets of N labelled citations (N = 300: {plan.seeds} seeds). *T*, transductive: what
+is known is said of the very citations that are scored. *I*, inductive: of 1,000 other ones. *Paper*: Bellare,
+Druck & McCallum (2009), with all of Table 2; its CRR07 (Chang et al. 2007) is set beside CODL-I. What is said
+was chosen on the development part, for each method alone:
 AP: {chosen["ap"]}; CODL: {chosen["codl"]}.
 
 So the statements are not the paper's. *(1)*, *(2)*, *(3)–(11)* are those of its Table 2; "must appear" (author, title
