@@ -1,0 +1,156 @@
+"""Which expectations can be had together, as a linear programme.
+
+    x[p, y] ≥ 0,  Σ_y x[p, y] = 1,   m_r = (known_r + Σ_p n_p Σ_{y ∈ S_r} x[p, y]) / c_r,   low_r ≤ m_r ≤ high_r
+
+Positions that the same statements speak of are exchangeable: whatever q says of each, the mean of them says the same of
+every m. So there is one distribution x[p, ·] a *pattern* p of statements, shared by its n_p positions, however many
+these are, and the programme is exact: some q has these expectations if and only if some x has.
+
+That holds for statements about labels of single positions. Labels that no statement tells apart are one column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.checking.statements import BoolArray, FloatArray, IntArray, Statement
+
+ROUNDING = 1e-6  # shares that differ by less are the same: the solver is exact to 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """``total``: the least sum by which elastic statements must give way; ``down`` and ``up``: how far the lower and
+    the upper end of each one moves. ``active``: the statements that it is due to."""
+
+    total: float
+    down: FloatArray
+    up: FloatArray
+    active: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Programme:
+    """``rows @ x + known`` are the expectations m; ``owner[r]`` is the statement of row r. ``ruled_out``: entries of x
+    that sets in y leave no room for. ``shape``: patterns × columns of labels."""
+
+    rows: sparse.csr_array
+    known: FloatArray
+    owner: IntArray
+    low: FloatArray
+    high: FloatArray
+    ruled_out: BoolArray
+    shape: tuple[int, int]
+
+    @staticmethod
+    def of(statements: Sequence[Statement], banned: BoolArray | None) -> Programme:
+        """``banned``: labels that y rules out (positions × classes)."""
+        codes = np.column_stack([s.code for s in statements])
+        sets, which = _sets_of_labels(banned, len(codes), len(statements[0].labels))
+        touched = np.flatnonzero((codes >= 0).any(axis=1))
+        patterns, size = np.unique(np.column_stack([codes, which])[touched], axis=0, return_counts=True)
+        columns = np.unique(np.vstack([*(s.labels for s in statements), *sets]), axis=1)
+        n = len(statements)
+        ruled_out = columns[n:].astype(np.bool_)[patterns[:, -1]].ravel()
+        built = [_rows_of(s, patterns[:, k], size, columns[k]) for k, s in enumerate(statements)]
+        owner = np.repeat(np.arange(n), [len(known) for _, known in built])
+        return Programme(
+            rows=sparse.csr_array(sparse.vstack([rows for rows, _ in built], format="csr")),
+            known=np.concatenate([known for _, known in built]),
+            owner=owner,
+            low=np.array([s.low for s in statements])[owner],
+            high=np.array([s.high for s in statements])[owner],
+            ruled_out=ruled_out,
+            shape=(len(patterns), columns.shape[1]),
+        )
+
+    @property
+    def size(self) -> int:
+        """Unknowns and rows: what it costs to solve it once."""
+        return self.shape[0] * self.shape[1] + len(self.known)
+
+    def rows_of(self, statement: int) -> IntArray:
+        return np.flatnonzero(self.owner == statement)
+
+    def relax(self, elastic: Collection[int], firm: Collection[int] = ()) -> Relaxed:
+        """min Σ_k (down_k + up_k) such that low_k − down_k ≤ m_r ≤ high_k + up_k for the rows r of every elastic
+        statement k, while the firm ones hold."""
+        which = np.array(sorted(elastic), dtype=np.intp)
+        n, k = self.rows.shape[1], int(self.owner.max(initial=-1)) + 1
+        matrix, bound, rows = self._inequalities([*which.tolist(), *firm])
+        gives = np.isin(self.owner[np.abs(rows) - 1], which)
+        column = np.where(rows > 0, k, 0) + self.owner[np.abs(rows) - 1]  # the lower ends first, then the upper ones
+        at = np.flatnonzero(gives)
+        slack = sparse.csr_array((-np.ones(len(at)), (at, column[at])), shape=(len(rows), 2 * k))
+        cost = np.concatenate([np.zeros(n), np.ones(2 * k)])
+        found = self._solve(cost, sparse.hstack([matrix, slack], format="csr"), bound)
+        moved = found.x[n:]
+        held = np.abs(found.ineqlin.marginals) > ROUNDING
+        active = tuple(sorted({int(self.owner[abs(r) - 1]) for r in rows[held]}))
+        return Relaxed(float(found.fun), moved[:k], moved[k:], active)
+
+    def is_feasible(self, statements: Collection[int]) -> bool:
+        return self.relax(statements).total <= ROUNDING
+
+    def extreme(self, row: int, firm: Collection[int], *, largest: bool) -> tuple[float, tuple[int, ...]]:
+        """The smallest or largest m of a row that the firm statements allow, and those of them that it is due to."""
+        matrix, bound, rows = self._inequalities(list(firm))
+        sign = -1.0 if largest else 1.0
+        found = self._solve(sign * self.rows[[row]].toarray().ravel(), matrix, bound)
+        held = np.abs(found.ineqlin.marginals) > ROUNDING
+        return sign * float(found.fun) + float(self.known[row]), tuple(
+            sorted({int(self.owner[abs(r) - 1]) for r in rows[held]})
+        )
+
+    def _inequalities(self, statements: list[int]) -> tuple[sparse.csr_array, FloatArray, IntArray]:
+        """matrix @ x ≤ bound, and what each line says: +(r + 1) that m_r is at most, −(r + 1) that it is at least."""
+        mine = np.isin(self.owner, np.array(statements, dtype=np.intp))
+        above, below = np.flatnonzero(mine & np.isfinite(self.high)), np.flatnonzero(mine & np.isfinite(self.low))
+        matrix = sparse.vstack([self.rows[above], -self.rows[below]], format="csr")
+        bound = np.concatenate([(self.high - self.known)[above], (self.known - self.low)[below]])
+        return sparse.csr_array(matrix), bound, np.concatenate([above + 1, -below - 1])
+
+    def _solve(self, cost: FloatArray, matrix: Any, bound: FloatArray) -> Any:
+        from scipy.optimize import linprog
+
+        patterns, columns = self.shape
+        extra = len(cost) - patterns * columns
+        one = sparse.kron(sparse.eye_array(patterns), np.ones((1, columns)), format="csr")
+        sums: Any = sparse.hstack([one, sparse.csr_array((patterns, extra))], format="csr")
+        upper = np.concatenate([np.where(self.ruled_out, 0.0, 1.0), np.full(extra, np.inf)])
+        bounds: Any = np.column_stack([np.zeros(len(cost)), upper])
+        found = linprog(cost, matrix, bound, sums, np.ones(patterns), bounds, method="highs")
+        assert found.status == 0, found.message  # every programme here has a solution, and none is unbounded
+        return found
+
+
+def _sets_of_labels(banned: BoolArray | None, n: int, n_classes: int) -> tuple[BoolArray, IntArray]:
+    """The distinct sets of labels that are ruled out, and the number of every position's."""
+    if banned is None:
+        return np.zeros((1, n_classes), dtype=np.bool_), np.zeros(n, dtype=np.intp)
+    sets, which = np.unique(banned, axis=0, return_inverse=True)
+    return sets, np.asarray(which, dtype=np.intp).ravel()
+
+
+def _rows_of(
+    statement: Statement, code: IntArray, size: npt.NDArray[Any], labels: BoolArray
+) -> tuple[sparse.csr_array, FloatArray]:
+    """The rows of one statement over the entries of x, and what known labels add to each."""
+    at = np.flatnonzero(code >= 0)
+    inside = np.flatnonzero(labels)
+    if statement.each:  # stated of every position: each pattern is a group, in which one position is like the other
+        group, share = np.arange(len(at)), np.ones(len(at))
+        n, known = len(at), np.zeros(len(at))
+    else:
+        group, share = code[at], size[at] / statement.count[code[at]]
+        n, known = len(statement.count), statement.known / statement.count
+    entry = (at[:, None] * len(labels) + inside[None, :]).ravel()
+    values = np.repeat(share, len(inside))
+    shape = (n, len(code) * len(labels))
+    return sparse.csr_array((values, (np.repeat(group, len(inside)), entry)), shape=shape), known
