@@ -9,8 +9,7 @@ from typing import Any
 from tiltfit.checking.data import Data
 from tiltfit.checking.evidence import Evidence, find_evidence
 from tiltfit.checking.feasibility import Change, Feasibility, find_conflicts, programme_of
-from tiltfit.checking.implied import MOST as MOST_IMPLIED
-from tiltfit.checking.implied import Implied, cost_of, find_implied, find_repeated
+from tiltfit.checking.implied import Implied, find_implied, find_repeated
 from tiltfit.checking.overlap import Overlap, find_disputes
 from tiltfit.checking.statements import Statement, statements_of, states_labels
 from tiltfit.checking.support import Support, Supports, find_supports
@@ -24,7 +23,8 @@ class Check:
     """What was found; one entry a constraint says where it applies. ``print`` it, or take it apart.
 
     ``errors``: what cannot be asked of these data. ``not_covered``: numbers of the hard constraints that the search for
-    conflicts knows nothing of (transitions, segments, whole sequences, shares of other events).
+    conflicts knows nothing of (transitions, segments, whole sequences, shares of other events). ``not_tried``: of how
+    many hard constraints it was not tried whether they follow from others, because there are too many.
     """
 
     constraints: ConstraintSet
@@ -32,6 +32,7 @@ class Check:
     supports: Supports
     feasibility: Feasibility = field(default_factory=Feasibility)
     implied: tuple[Implied, ...] = ()
+    not_tried: int = 0
     overlap: Overlap = field(default_factory=Overlap)
     evidence: tuple[Evidence, ...] = ()
     errors: tuple[str, ...] = ()
@@ -101,6 +102,7 @@ class Check:
             "skipped": feasibility.skipped,
             "not_covered": self._titles(self.not_covered),
             "implied": [{"name": self.title(i.number), "by": self._titles(i.by), "soft": i.soft} for i in self.implied],
+            "not_tried": self.not_tried,
             "overlap": {
                 "pointed": overlap.pointed,
                 "shared": overlap.shared,
@@ -138,13 +140,14 @@ def check(
     supports = find_supports(constraints, data)
     usable = supports.usable
     statements = statements_of(constraints, data, usable)
-    feasibility, implied = _logic(constraints, statements, data.scene.banned)
+    feasibility, implied, not_tried = _logic(constraints, statements, data.scene.banned)
     return Check(
         constraints=constraints,
         unit=data.unit,
         supports=supports,
         feasibility=feasibility,
         implied=(*implied, *find_repeated(statements)),
+        not_tried=not_tried,
         overlap=find_disputes(constraints, data, usable),
         evidence=find_evidence(constraints, data, usable),
         errors=(*data.errors, *supports.errors),
@@ -154,17 +157,17 @@ def check(
 
 def _logic(
     constraints: ConstraintSet, statements: list[Statement], banned: BoolArray | None
-) -> tuple[Feasibility, tuple[Implied, ...]]:
-    """Conflicts, and what follows from what; without the soft statements where these make it too large."""
+) -> tuple[Feasibility, tuple[Implied, ...], int]:
+    """Conflicts, what follows from what, and for how many that was not tried; without the soft statements where these
+    make it too large."""
     if not statements:
-        return Feasibility(), ()
+        return Feasibility(), (), 0
     programme = programme_of(statements, banned)
     if isinstance(programme, str):
         statements = [s for s in statements if s.hard]
         programme = programme_of(statements, banned) if statements else programme
     if isinstance(programme, str):
-        return Feasibility(skipped=programme), ()
+        return Feasibility(skipped=programme), (), 0
     found = find_conflicts(constraints, statements, programme)
-    if found.conflicts or cost_of(statements, programme) > MOST_IMPLIED:
-        return found, ()  # from what cannot be, anything follows
-    return found, find_implied(statements, programme)
+    # From what cannot be, anything follows.
+    return (found, (), 0) if found.conflicts else (found, *find_implied(statements, programme))

@@ -40,7 +40,7 @@ class Data:
         unit: Unit | None = None,
     ) -> Data:
         """Documents or rows; sequences if X or y holds lists of tokens or labels, or a constraint speaks of them."""
-        if y is not None and not is_list(y) and not hasattr(y, "__len__"):
+        if y is not None and not is_list(y):
             raise DataError(f"y must be a list of labels, one a row of X, but is {y!r}.")
         if not _is_sequences(constraints, X, y):
             return Data._documents(constraints, document_inputs(X, feature_names), y, unit)

@@ -59,7 +59,7 @@ def find_evidence(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
         return ()
     here = Labelled(scene.inputs, list(scene.classes), scene.structure, scene.labels)
     found = [e for k in usable for e in _evidence(k, constraints[k], here, data.unit)]
-    return tuple(sorted(found, key=lambda e: -e.gap))  # a stable sort: in the order of the file otherwise
+    return tuple(sorted(found, key=lambda e: -round(e.gap, 9)))  # stable: else in the order of the file
 
 
 def _evidence(number: int, constraint: Constraint, here: Labelled, unit: str) -> Iterator[Evidence]:

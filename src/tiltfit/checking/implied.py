@@ -1,8 +1,10 @@
 """Constraints that say nothing new on these data.
 
 A hard statement low ≤ m ≤ high follows from others if, under them, min m ≥ low and max m ≤ high: two linear programmes
-for each of its expectations. The multipliers name the statements that it follows from. Statements are tried from the
-last to the first and left out once found to follow, so that all that are reported could be left out together.
+for each of its expectations. The multipliers name the statements that it follows from. Mostly it does not follow, and
+a smaller programme shows that: labels are free only where it applies, and stay as in some solution elsewhere.
+Statements are tried from the last to the first and left out once found to follow, so that all that are reported could
+be left out together.
 
 A soft target weighs as much as it is stated often, so it follows from nothing. It is only reported where another soft
 one states the same share of the same labels in the same places (or 1 − share of all other labels).
@@ -15,10 +17,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiltfit.checking.programme import ROUNDING, Programme
-from tiltfit.checking.statements import Statement
+from tiltfit.checking.statements import FloatArray, Statement
 
-MOST = 3_000_000
-"""Programmes to be solved times their size: from about half a minute on, implications are not looked for."""
+MOST = 1_000_000
+"""Unknowns and rows of all programmes together, about ten seconds: what is not tried by then is not tried."""
+
+_CLEAR = 0.01  # how far beyond an end an expectation must be found for rounding not to matter
 
 
 @dataclass(frozen=True)
@@ -30,43 +34,60 @@ class Implied:
     soft: bool = False
 
 
-def find_implied(statements: Sequence[Statement], programme: Programme) -> tuple[Implied, ...]:
-    """Of hard statements that have a common solution. ``programme``: that of all the statements."""
+def find_implied(statements: Sequence[Statement], programme: Programme) -> tuple[tuple[Implied, ...], int]:
+    """Of hard statements that have a common solution, and how many were not tried. ``programme``: that of all the
+    statements."""
     kept = [k for k, s in enumerate(statements) if s.hard]
+    search = _Search(programme, programme.relax(kept).point)
     found: list[Implied] = []
-    for k in reversed(kept.copy()):
-        others = [other for other in kept if other != k]
-        by = _follows(programme, k, others)
+    for done, k in enumerate(reversed(kept.copy())):
+        if search.spent > MOST:
+            return tuple(reversed(found)), len(kept) + len(found) - done
+        by = search.follows(k, [other for other in kept if other != k])
         if by is not None:
             kept.remove(k)
             found.append(Implied(statements[k].number, tuple(statements[other].number for other in by)))
-    return tuple(reversed(found))
+    return tuple(reversed(found)), 0
 
 
-def cost_of(statements: Sequence[Statement], programme: Programme) -> int:
-    """Programmes to be solved times their size."""
-    hard = (k for k, s in enumerate(statements) if s.hard)
-    return 2 * sum(len(programme.rows_of(k)) for k in hard) * programme.size
+class _Search:
+    """Whether statements follow from others. ``spent``: the size of all programmes solved so far."""
 
+    def __init__(self, programme: Programme, point: FloatArray) -> None:
+        self._programme = programme
+        self._point = point
+        self.spent = 0
 
-def _follows(programme: Programme, statement: int, others: list[int]) -> tuple[int, ...] | None:
-    """The others that it follows from, None if it does not."""
-    due: set[int] = set()
-    for row in programme.rows_of(statement):
-        for largest, end in ((False, programme.low[row]), (True, programme.high[row])):
-            if not math.isfinite(end):
-                continue
-            m, by = programme.extreme(int(row), others, largest=largest)
-            if (m > end + ROUNDING) if largest else (m < end - ROUNDING):
-                return None
-            due |= set(by) if _needs(programme, int(row), end, largest=largest) else set()
-    return tuple(sorted(due))
+    def follows(self, statement: int, others: list[int]) -> tuple[int, ...] | None:
+        """The others that it follows from, None if it does not."""
+        due: set[int] = set()
+        ends = ((False, self._programme.low), (True, self._programme.high))
+        for row in self._programme.rows_of(statement).tolist():
+            for largest, end in ((largest, float(which[row])) for largest, which in ends):
+                if not math.isfinite(end) or not self._is_beyond(self._programme, row, [], end, largest)[0]:
+                    continue  # nothing is said, or nothing that could be otherwise
+                near = self._programme.around(row, self._point)
+                if self._is_beyond(near, row, others, end, largest, _CLEAR)[0]:
+                    return None
+                beyond, by = self._is_beyond(self._programme, row, others, end, largest)
+                if beyond is not False:
+                    return None
+                due |= set(by)
+        return tuple(sorted(due))
 
-
-def _needs(programme: Programme, row: int, end: float, *, largest: bool) -> bool:
-    """Whether the end says anything at all: whether the expectation could lie beyond it if nothing else were stated."""
-    m, _ = programme.extreme(row, [], largest=largest)
-    return m > end + ROUNDING if largest else m < end - ROUNDING
+    def _is_beyond(
+        self, programme: Programme, row: int, others: list[int], end: float, largest: bool, by: float = ROUNDING
+    ) -> tuple[bool | None, tuple[int, ...]]:
+        """Whether, under the others, the expectation of the row could lie beyond the end (None: rounding does not let
+        it be told); and what keeps it from it."""
+        if others:
+            self.spent += programme.size
+            m, due = programme.extreme(row, others, largest=largest)
+        else:
+            m, due = programme.free(row, largest=largest), ()
+        if math.isnan(m):
+            return None, due
+        return (m > end + by if largest else m < end - by), due
 
 
 def find_repeated(statements: Sequence[Statement]) -> tuple[Implied, ...]:

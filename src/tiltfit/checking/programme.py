@@ -12,7 +12,7 @@ That holds for statements about labels of single positions. Labels that no state
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,8 +27,9 @@ ROUNDING = 1e-6  # shares that differ by less are the same: the solver is exact 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
     """``total``: the least sum by which elastic statements must give way; ``down`` and ``up``: how far the lower and
-    the upper end of each one moves. ``active``: the statements that it is due to."""
+    the upper end of each one moves. ``active``: the statements that it is due to. ``point``: an x that attains it."""
 
+    point: FloatArray
     total: float
     down: FloatArray
     up: FloatArray
@@ -90,22 +91,49 @@ class Programme:
         slack = sparse.csr_array((-np.ones(len(at)), (at, column[at])), shape=(len(rows), 2 * k))
         cost = np.concatenate([np.zeros(n), np.ones(2 * k)])
         found = self._solve(cost, sparse.hstack([matrix, slack], format="csr"), bound)
+        assert found.status == 0, found.message  # whatever is elastic has a solution, and the sum is bounded
         moved = found.x[n:]
         held = np.abs(found.ineqlin.marginals) > ROUNDING
         active = tuple(sorted({int(self.owner[abs(r) - 1]) for r in rows[held]}))
-        return Relaxed(float(found.fun), moved[:k], moved[k:], active)
+        return Relaxed(found.x[:n], float(found.fun), moved[:k], moved[k:], active)
 
     def is_feasible(self, statements: Collection[int]) -> bool:
         return self.relax(statements).total <= ROUNDING
 
     def extreme(self, row: int, firm: Collection[int], *, largest: bool) -> tuple[float, tuple[int, ...]]:
-        """The smallest or largest m of a row that the firm statements allow, and those of them that it is due to."""
+        """The smallest or largest m of a row that the firm statements allow, and those of them that it is due to; NaN
+        if rounding leaves no solution."""
         matrix, bound, rows = self._inequalities(list(firm))
         sign = -1.0 if largest else 1.0
         found = self._solve(sign * self.rows[[row]].toarray().ravel(), matrix, bound)
+        if found.status != 0:
+            return float(np.nan), ()
         held = np.abs(found.ineqlin.marginals) > ROUNDING
-        return sign * float(found.fun) + float(self.known[row]), tuple(
-            sorted({int(self.owner[abs(r) - 1]) for r in rows[held]})
+        due = tuple(sorted({int(self.owner[abs(r) - 1]) for r in rows[held]}))
+        return sign * float(found.fun) + float(self.known[row]), due
+
+    def free(self, row: int, *, largest: bool) -> float:
+        """The smallest or largest m of a row where nothing else is stated: each pattern has its best label."""
+        weight = self.rows[[row]].toarray().reshape(self.shape)
+        allowed = ~self.ruled_out.reshape(self.shape)
+        best = (
+            np.where(allowed, weight, -np.inf).max(axis=1) if largest else np.where(allowed, weight, np.inf).min(axis=1)
+        )
+        return float(best.sum() + self.known[row])
+
+    def around(self, row: int, point: FloatArray) -> Programme:
+        """The patterns of one row alone, while x stays at ``point`` in all others: smaller, and what is possible in it
+        is possible."""
+        columns = self.shape[1]
+        inside = np.zeros(self.shape, dtype=np.bool_)
+        inside[np.unique(self.rows[[row]].indices // columns)] = True
+        here = inside.ravel()
+        return replace(
+            self,
+            rows=self.rows[:, here],
+            known=self.known + self.rows[:, ~here] @ point[~here],
+            ruled_out=self.ruled_out[here],
+            shape=(int(here.sum()) // columns, columns),
         )
 
     def _inequalities(self, statements: list[int]) -> tuple[sparse.csr_array, FloatArray, IntArray]:
@@ -125,9 +153,7 @@ class Programme:
         sums: Any = sparse.hstack([one, sparse.csr_array((patterns, extra))], format="csr")
         upper = np.concatenate([np.where(self.ruled_out, 0.0, 1.0), np.full(extra, np.inf)])
         bounds: Any = np.column_stack([np.zeros(len(cost)), upper])
-        found = linprog(cost, matrix, bound, sums, np.ones(patterns), bounds, method="highs")
-        assert found.status == 0, found.message  # every programme here has a solution, and none is unbounded
-        return found
+        return linprog(cost, matrix, bound, sums, np.ones(patterns), bounds, method="highs")
 
 
 def _sets_of_labels(banned: BoolArray | None, n: int, n_classes: int) -> tuple[BoolArray, IntArray]:

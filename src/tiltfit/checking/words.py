@@ -21,12 +21,13 @@ def page(check: Check) -> str:
     """Everything, for people."""
     lines = [check.verdict, ""]
     entries = check.supports.entries
-    shown = list(enumerate(entries))
-    if len(entries) > 2 * MOST:  # those that find least are those to look at
-        shown.sort(key=lambda item: -1 if item[1].support is None else item[1].support)
-    for _, entry in shown[: 2 * MOST]:
-        where = "-" if entry.support is None else f"{entry.support:,} ({_percent(entry.coverage or 0.0)})"
-        lines.append(f"{where:>14}  {entry.sentence}")
+    # Of many, those that find least are those to look at.
+    shown = (
+        entries if len(entries) <= 2 * MOST else sorted(entries, key=lambda e: -1 if e.support is None else e.support)
+    )
+    told = [("-" if e.support is None else f"{e.support:,} ({_percent(e.coverage or 0.0)})", e.sentence) for e in shown]
+    width = max((len(where) for where, _ in told), default=0)
+    lines += [f"  {where:>{width}}  {sentence}" for where, sentence in told[: 2 * MOST]]
     lines += _more(len(entries) - 2 * MOST)
     lines += ["", coverage(check)]
     conflicts = [conflict_sentence(check, core) for core in check.feasibility.conflicts]
@@ -99,6 +100,8 @@ def sections(check: Check) -> Iterator[Section]:
     yield from _disputes(check)
     if check.implied:
         yield "Nothing new on these data:", cut(_implied(check))
+    if check.not_tried:
+        yield f"Of {check.not_tried:,} hard constraints it was not tried whether others imply them: too many.", []
     if feasibility.skipped:
         yield f"Conflicts were not looked for: {feasibility.skipped}.", []
     if check.not_covered:
