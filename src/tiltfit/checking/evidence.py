@@ -45,11 +45,16 @@ class Evidence:
     @property
     def sentence(self) -> str:
         """``you said about 95%, 12 labelled documents say 47–91%``."""
-        number = _amount if self.counts else _percent
-        between = f"{number(self.low).removesuffix('%')}–{number(self.high)}"
+        between = f"{self._end(self.low).removesuffix('%')}–{self._end(self.high)}"
         noun = self.noun if self.n != 1 else self.noun.removesuffix("s")
         of = "" if self.component is None else f" {show(self.component)}"
         return f"you said {self.words}{of}, {self.n:,} labelled {noun} {'say' if self.n != 1 else 'says'} {between}"
+
+    def _end(self, value: float) -> str:
+        """With two digits, or with three where two would hide that it is beyond what was said."""
+        hides = self.gap > 0 and min(abs(value - end) for end in self.said) < 0.01
+        digits = 3 if hides or (not self.counts and (0 < value < 0.01 or 0.99 < value < 1)) else 2
+        return (amount if self.counts else percent)(round(value, digits))
 
 
 def find_evidence(constraints: ConstraintSet, data: Data, usable: tuple[int, ...]) -> tuple[Evidence, ...]:
@@ -87,11 +92,3 @@ def _compared(
     counts = isinstance(found, Mean)
     noun = "sequences" if isinstance(found, Mean) else unit if found.noun == "rows" else found.noun
     return Evidence(number, component, words, said, found.value, found.n, noun, low, high, counts)
-
-
-def _percent(share: float) -> str:
-    return percent(round(share, 3 if 0 < share < 0.01 or 0.99 < share < 1 else 2))
-
-
-def _amount(count: float) -> str:
-    return amount(round(count, 2))

@@ -32,8 +32,8 @@ def page(check: Check) -> str:
     lines += ["", coverage(check)]
     conflicts = [conflict_sentence(check, core) for core in check.feasibility.conflicts]
     wrong = [("Errors:", check.errors), ("Cannot hold together:", conflicts)]
-    told = [(heading, cut(found)) for heading, found in wrong if found]
-    for heading, body in (*told, *sections(check)):
+    problems = [(heading, cut(found)) for heading, found in wrong if found]
+    for heading, body in (*problems, *sections(check)):
         lines += ["", heading, *(f"  {line}" for line in body)]
     if check.warnings:
         lines += ["", "Never fires:", *(f"  {note}" for note in cut(check.warnings))]
@@ -126,10 +126,10 @@ def _disputes(check: Check) -> Iterator[Section]:
 
 
 def _dispute(check: Check, dispute: Dispute) -> str:
-    place, text = dispute.examples[0]
+    text = dispute.examples[0][1]
     return (
         f"{check.title(dispute.first)} / {check.title(dispute.second)}: both fire on {dispute.overlap:,} "
-        f"(Jaccard {dispute.jaccard:.2f}), as on {place}: {text}"
+        f"(Jaccard {dispute.jaccard:.2f}), as in: {text}"
     )
 
 
