@@ -99,7 +99,15 @@ def find_repeated(statements: Sequence[Statement]) -> tuple[Implied, ...]:
         if s.hard or s.number in spread:
             continue
         for labels, low, high in ((s.labels, s.low, s.high), (~s.labels, 1 - s.high, 1 - s.low)):
-            key = (s.code.tobytes(), s.each, s.known.tobytes(), labels.tobytes(), round(low, 9), round(high, 9))
+            key = (
+                s.at.tobytes(),
+                s.group.tobytes(),
+                s.each,
+                s.known.tobytes(),
+                labels.tobytes(),
+                round(low, 9),
+                round(high, 9),
+            )
             if first.setdefault(key, s.number) != s.number and s.number not in found:
                 found[s.number] = Implied(s.number, (first[key],), soft=True)
     return tuple(found.values())

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.checking.statements import BoolArray, FloatArray, IntArray, Statement
@@ -52,14 +51,11 @@ class Programme:
     @staticmethod
     def of(statements: Sequence[Statement], banned: BoolArray | None) -> Programme:
         """``banned``: labels that y rules out (positions × classes)."""
-        codes = np.column_stack([s.code for s in statements])
-        sets, which = _sets_of_labels(banned, len(codes), len(statements[0].labels))
-        touched = np.flatnonzero((codes >= 0).any(axis=1))
-        patterns, size = np.unique(np.column_stack([codes, which])[touched], axis=0, return_counts=True)
+        sets, patterns = _sets_of_labels(banned, len(statements[0].labels)), Patterns.of(statements, banned)
         columns = np.unique(np.vstack([*(s.labels for s in statements), *sets]), axis=1)
         n = len(statements)
-        ruled_out = columns[n:].astype(np.bool_)[patterns[:, -1]].ravel()
-        built = [_rows_of(s, patterns[:, k], size, columns[k]) for k, s in enumerate(statements)]
+        ruled_out = columns[n:].astype(np.bool_)[patterns.ruled_out].ravel()
+        built = [_rows_of(s, patterns, k, columns[k].astype(np.bool_)) for k, s in enumerate(statements)]
         owner = np.repeat(np.arange(n), [len(known) for _, known in built])
         return Programme(
             rows=sparse.csr_array(sparse.vstack([rows for rows, _ in built], format="csr")),
@@ -68,7 +64,7 @@ class Programme:
             low=np.array([s.low for s in statements])[owner],
             high=np.array([s.high for s in statements])[owner],
             ruled_out=ruled_out,
-            shape=(len(patterns), columns.shape[1]),
+            shape=(len(patterns.size), columns.shape[1]),
         )
 
     @property
@@ -156,25 +152,55 @@ class Programme:
         return linprog(cost, matrix, bound, sums, np.ones(patterns), bounds, method="highs")
 
 
-def _sets_of_labels(banned: BoolArray | None, n: int, n_classes: int) -> tuple[BoolArray, IntArray]:
-    """The distinct sets of labels that are ruled out, and the number of every position's."""
-    if banned is None:
-        return np.zeros((1, n_classes), dtype=np.bool_), np.zeros(n, dtype=np.intp)
-    sets, which = np.unique(banned, axis=0, return_inverse=True)
-    return sets, np.asarray(which, dtype=np.intp).ravel()
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """``size``: the number of positions of each pattern. ``group``: patterns × statements, the group that its positions
+    are in, or −1. ``ruled_out``: the number of the set of labels that y rules out there."""
+
+    size: FloatArray
+    group: IntArray
+    ruled_out: IntArray
+
+    @staticmethod
+    def of(statements: Sequence[Statement], banned: BoolArray | None) -> Patterns:
+        """Statements split the positions further and further: those that one speaks of get new numbers."""
+        n = 1 + max((int(s.at.max(initial=-1)) for s in statements), default=-1)
+        number, used = np.zeros(n, dtype=np.intp), 1
+        for s in statements:
+            split = number[s.at] * (1 + s.group.max(initial=0)) + s.group
+            found, which = np.unique(split, return_inverse=True)
+            number[s.at] = used + which
+            used += len(found)
+        touched = np.flatnonzero(number)
+        if banned is not None:
+            which_set = np.unique(banned, axis=0, return_inverse=True)[1].ravel()
+            number[touched] = number[touched] * (1 + which_set.max(initial=0)) + which_set[touched]
+        _, at, inverse, size = np.unique(number[touched], return_index=True, return_inverse=True, return_counts=True)
+        pattern = np.full(n, -1, dtype=np.intp)
+        pattern[touched] = inverse
+        group = np.full((len(size), len(statements)), -1, dtype=np.intp)
+        for k, s in enumerate(statements):
+            group[pattern[s.at], k] = s.group
+        ruled_out = np.zeros(len(size), dtype=np.intp) if banned is None else which_set[touched[at]]
+        return Patterns(size.astype(np.float64), group, ruled_out)
+
+
+def _sets_of_labels(banned: BoolArray | None, n_classes: int) -> BoolArray:
+    """The distinct sets of labels that are ruled out."""
+    return np.zeros((1, n_classes), dtype=np.bool_) if banned is None else np.unique(banned, axis=0)
 
 
 def _rows_of(
-    statement: Statement, code: IntArray, size: npt.NDArray[Any], labels: BoolArray
+    statement: Statement, patterns: Patterns, number: int, labels: BoolArray
 ) -> tuple[sparse.csr_array, FloatArray]:
     """The rows of one statement over the entries of x, and what known labels add to each."""
-    at = np.flatnonzero(code >= 0)
-    inside = np.flatnonzero(labels)
+    code = patterns.group[:, number]
+    at, inside = np.flatnonzero(code >= 0), np.flatnonzero(labels)
     if statement.each:  # stated of every position: each pattern is a group, in which one position is like the other
         group, share = np.arange(len(at)), np.ones(len(at))
         n, known = len(at), np.zeros(len(at))
     else:
-        group, share = code[at], size[at] / statement.count[code[at]]
+        group, share = code[at], patterns.size[at] / statement.count[code[at]]
         n, known = len(statement.count), statement.known / statement.count
     entry = (at[:, None] * len(labels) + inside[None, :]).ravel()
     values = np.repeat(share, len(inside))

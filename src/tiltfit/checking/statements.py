@@ -29,15 +29,16 @@ BoolArray = npt.NDArray[np.bool_]
 class Statement:
     """low ≤ m ≤ high for the share m of ``labels`` (a mask over the classes) in every group of positions.
 
-    ``number``: of its constraint; ``component``: the class of a distribution, else None. ``code``: the group of every
-    position whose label is open and which the constraint speaks of, else −1. ``count``: the size of each group,
+    ``number``: of its constraint; ``component``: the class of a distribution, else None. ``at``: the positions that the
+    constraint speaks of and whose label is open, ``group``: the group of each. ``count``: the size of each group,
     ``known``: how many known labels of it are among ``labels`` (both count known labels only under ``on="all"``).
-    ``each``: it is stated of every single position, and ``code`` is 0 there. ``hard``: it must hold; a soft one is
+    ``each``: it is stated of every single position, and there is one group. ``hard``: it must hold; a soft one is
     stated as low = high = target.
     """
 
     number: int
-    code: IntArray
+    at: IntArray
+    group: IntArray
     labels: BoolArray
     low: float
     high: float
@@ -65,42 +66,34 @@ def statements_of(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
 
 
 def _statements(number: int, constraint: Constraint, data: Data) -> Iterator[Statement]:
-    classes: list[Any] = list(data.scene.classes)
+    group, each = _groups(constraint, data)
+    looked_at, is_open = places_of(constraint, data)[0], data.open_positions
+    counted = np.flatnonzero(looked_at if constraint.on == "all" and not each else looked_at & is_open)
+    which, code = np.unique(group[counted], return_inverse=True)
+    count = np.bincount(code, minlength=len(which)).astype(np.float64)
+    mine = is_open[counted]
+    for labels, (low, high), component in _stated(constraint, list(data.scene.classes)):
+        hits = ~mine & labels[data.scene.labels[counted]]  # a label is known where it is not open
+        known = np.bincount(code[hits], minlength=len(which)).astype(np.float64)
+        yield Statement(
+            number, counted[mine], code[mine], labels, low, high, constraint.is_hard, count, known, each, component
+        )
+
+
+Stated = tuple[BoolArray, tuple[float, float], Label | None]
+
+
+def _stated(constraint: Constraint, classes: list[Any]) -> Iterator[Stated]:
+    """The labels, between which shares they must lie, and the class if it is a part of a distribution."""
     relation = constraint.relation
     if isinstance(relation, DistributedAs):
         shares = {match(name, classes): share for name, share in relation.shares}
-        for k in range(len(classes)):
+        for k, label in enumerate(classes):
             target = shares.get(k, 0.0)
-            yield _statement(number, constraint, data, np.arange(len(classes)) == k, (target, target), classes[k])
+            yield np.arange(len(classes)) == k, (target, target), label
         return
     labels = np.isin(np.arange(len(classes)), np.array([match(name, classes) for name in constraint.event.names]))
-    if relation.hard:
-        yield _statement(number, constraint, data, labels, relation.interval)
-    else:
-        (target,) = relation.numbers
-        yield _statement(number, constraint, data, labels, (target, target))
-
-
-def _statement(
-    number: int,
-    constraint: Constraint,
-    data: Data,
-    labels: BoolArray,
-    ends: tuple[float, float],
-    component: Label | None = None,
-) -> Statement:
-    group, each = _groups(constraint, data)
-    looked_at = places_of(constraint, data)[0]
-    is_open = data.open_positions
-    counted = looked_at if constraint.on == "all" and not each else looked_at & is_open
-    which, code = np.unique(group[counted], return_inverse=True)
-    codes = np.full(data.n, -1, dtype=np.intp)
-    codes[counted] = code
-    hits = counted & ~is_open & labels[data.scene.labels]  # a label is known where it is not open
-    known = np.bincount(codes[hits], minlength=len(which)).astype(np.float64)
-    count = np.bincount(codes[counted], minlength=len(which)).astype(np.float64)
-    codes[~is_open] = -1
-    return Statement(number, codes, labels, *ends, constraint.is_hard, count, known, each, component)
+    yield labels, relation.interval if relation.hard else (relation.numbers[0], relation.numbers[0]), None
 
 
 def _groups(constraint: Constraint, data: Data) -> tuple[IntArray, bool]:
