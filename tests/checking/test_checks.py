@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from tiltfit import Constraint, ConstraintSet, column, expect, feature, word
+from tiltfit import Constraint, ConstraintSet, TiltClassifier, column, expect, feature, word
 from tiltfit.checking.words import MOST
-from tiltfit.errors import DataError
+from tiltfit.errors import DataError, UnmetConstraintWarning
 
 TEXTS = ["a puck", "the puck and a bat", "the pitcher", "nothing", "a bat"]
 PUCK = expect("hockey", given=word("puck")).about(0.9, name="puck")
@@ -50,6 +51,19 @@ def test_those_that_meet_most_often_come_first_and_the_rest_is_counted() -> None
     found = said(PUCK, *others).check(texts)
     assert [d.overlap for d in found.overlap.disputes] == list(range(12, 0, -1))
     assert f"and {12 - MOST} more" in str(found)
+
+
+def test_training_warns_of_a_conflict_and_not_after_the_change_that_was_found() -> None:
+    texts = ["puck a", "puck b", "puck bat", "bat", "x bat", "bat c", "bat puck", "zz"]
+    puck, bat = expect("hockey", given=word("puck")), expect("baseball", given=word("bat"))
+    hard = ConstraintSet((puck.at_least(0.9, name="puck"), bat.at_least(0.9, name="bat")), ("baseball", "hockey"))
+    with pytest.warns(UnmetConstraintWarning, match=r"ConstraintSet\.check"):
+        TiltClassifier(hard).fit(texts)
+    (change,) = hard.check(texts).feasibility.relaxation
+    assert (change.number, change.interval[0]) == (1, 0.68)  # 0.6 of the 2 shared texts is hockey, the rest of 5 is not
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        TiltClassifier([hard[0], bat.at_least(0.68)]).fit(texts)
 
 
 def test_labels_against_targets() -> None:
