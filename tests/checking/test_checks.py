@@ -112,7 +112,16 @@ def test_one_class_alone_has_an_opposite() -> None:
     lonely = ConstraintSet((expect("spam", given=word("puck")).at_most(0.2), expect("spam").at_least(0.9)))
     assert not lonely.check(TEXTS).is_valid
     assert not lonely.check(TEXTS, ["spam", *[None] * 4]).is_valid
-    assert ConstraintSet((expect(1, given=word("puck")).at_most(0.2),)).check(TEXTS, [1, *[None] * 4]).is_valid
+    one = ConstraintSet((expect(1).at_least(0.9),))
+    assert [e.value for e in one.check(TEXTS, [1.0, *[np.nan] * 4]).evidence] == [1.0]  # 1 and 1.0 are one class
+
+
+def test_nothing_need_be_named() -> None:
+    stays = ConstraintSet((expect.stay().at_least(0.9),))
+    for y in (None, [None, None]):
+        found = stays.check([["a", "b"], ["c"]], y)
+        assert (found[0].support, found.not_covered) == (1, (0,))
+    assert ConstraintSet().check(TEXTS).verdict == "No error. Nothing to object to."
 
 
 def test_kinds_of_input() -> None:
@@ -163,7 +172,7 @@ def test_unknown_labels_of_a_set_without_classes() -> None:
         (TEXTS, 3, "y must be a list"),
         (TEXTS, "hockey", "y must be a list"),
         ([["a"], ["b"]], [["hockey"]], "1"),
-        ([[]], [[]], "no tokens"),
+        ([[]], [[]], "is empty"),
         (3, None, "neither a list of texts"),
         (TEXTS, [["hockey"]] + [None] * 4, "where a list of tokens is expected"),
     ],

@@ -16,7 +16,7 @@ from tiltfit.estimators.targets import as_objects, encode_known, find_unlabelled
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.language.values import Label, exact
+from tiltfit.language.values import Label, exact, match
 from tiltfit.projections.scene import BoolArray, IntArray, Scene
 
 _ANY = ("a", "b")  # where nothing names a class: constraints on changes need to know none
@@ -46,7 +46,7 @@ class Data:
             return Data._documents(constraints, document_inputs(X, feature_names), y, unit)
         if feature_names is not None:
             raise DataError("feature_names= names the columns of a matrix, but X holds sequences. Leave it out.")
-        return Data._sequences(constraints, as_sequences(X), y)
+        return Data._sequences(constraints, as_sequences(X, allow_empty=False), y)
 
     @staticmethod
     def _documents(constraints: ConstraintSet, inputs: Inputs, y: Any, unit: Unit | None) -> Data:
@@ -65,15 +65,13 @@ class Data:
 
     @staticmethod
     def _sequences(constraints: ConstraintSet, sequences: Sequences, y: Any) -> Data:
-        if sequences.n == 0:
-            raise DataError("X has no tokens: at least one sequence that is not empty is needed.")
         classes, codes, banned = _nothing_known(constraints, sequences.n)
         errors: tuple[str, ...] = ()
         if y is not None:
-            names = [name for c in constraints for name in c.names]
+            names = [name for c in constraints for name in c.names] or _ANY
             try:
-                shown = encode_known_tags(y, sequences, constraints.classes, names or _ANY, 1)
-                found = encode_known_tags(y, sequences, _declared(constraints, shown[0].tolist()))
+                shown = encode_known_tags(y, sequences, constraints.classes, names, 1)[0].tolist()
+                found = encode_known_tags(y, sequences, _declared(constraints, shown), names)
                 classes, codes, banned = found[0].tolist(), found[1], found[2]
             except UnknownLabelError as error:
                 errors = (str(error),)
@@ -122,7 +120,9 @@ def _shown(y: Any, constraints: ConstraintSet) -> list[Any]:
         return []  # refused when it is encoded
     known = values[~find_unlabelled(values, constraints.classes)]
     found = _distinct([*known.tolist(), *set_members(values)])
-    return found if len(found) > 1 else _distinct([*found, *(name for c in constraints for name in c.names)])
+    if len(found) > 1:
+        return found
+    return _distinct([*found, *(name for c in constraints for name in c.names if match(name, found) is None)])
 
 
 def _declared(constraints: ConstraintSet, found: list[Any]) -> list[Any] | None:
