@@ -12,6 +12,7 @@ import pytest
 from scipy.optimize import linprog
 
 from tiltfit import Constraint, ConstraintSet, column, expect, word
+from tiltfit.checking import programme
 from tiltfit.checking.data import Data
 from tiltfit.checking.programme import Programme
 from tiltfit.checking.statements import statements_of
@@ -84,7 +85,11 @@ def stated(rng: np.random.Generator, k: int, is_sequences: bool) -> Constraint:
 
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.parametrize("is_sequences", [False, True])
-def test_least_relaxation_is_that_of_enumeration(seed: int, is_sequences: bool) -> None:
+def test_least_relaxation_is_that_of_enumeration(
+    seed: int, is_sequences: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if seed % 2:
+        monkeypatch.setattr(programme, "_LARGE", 0)  # by interior points, as large ones are
     rng = np.random.default_rng([seed, is_sequences])
     lengths = [2, 1, 3] if is_sequences else [1] * 5
     counties = rng.choice(["x", "y"], len(lengths)).tolist()

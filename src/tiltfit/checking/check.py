@@ -168,6 +168,6 @@ def _logic(
         programme = programme_of(statements, banned) if statements else programme
     if isinstance(programme, str):
         return Feasibility(skipped=programme), (), 0
-    found = find_conflicts(constraints, statements, programme)
+    found = find_conflicts(constraints, statements, programme, banned)
     # From what cannot be, anything follows.
     return (found, (), 0) if found.conflicts else (found, *find_implied(statements, programme))

@@ -4,9 +4,9 @@
     relaxation   min Σ_k (down_k + up_k)  such that  low_k − down_k ≤ m_k ≤ high_k + up_k  has a solution
     tension      the same for soft targets, while the hard statements hold
 
-A conflict is found by deletion: start from the statements that the multipliers of the relaxation name (they are a proof
-that there is no solution), and drop one after the other as long as what is left has none. Further conflicts are looked
-for among the statements that are in none so far.
+A conflict is found by halving (QuickXplain; Junker 2004), among the statements that the multipliers of the relaxation
+name: they are a proof that there is no solution, and those with the largest are tried first. Further conflicts are
+looked for among the statements that are in none so far.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from tiltfit.language.relations import AtLeast, AtMost, Between, Relation
 from tiltfit.projections.scene import BoolArray
 
 MOST = 60_000
-"""Unknowns and rows of the largest programme that is tried: about a second a solution."""
+"""Unknowns and rows of the largest programme that is tried: some seconds a solution."""
+
+MOST_CONFLICTS = 10
+"""Sets of constraints that cannot hold together, at most: by then it is time to repair some."""
 
 _DIGITS = 1000  # targets that would do are rounded outwards to thousandths
 _FELT = 0.005  # soft targets that must miss by less in total are near enough
@@ -55,17 +58,21 @@ class Feasibility:
     skipped: str | None = None
 
 
-def find_conflicts(constraints: ConstraintSet, statements: Sequence[Statement], programme: Programme) -> Feasibility:
+def find_conflicts(
+    constraints: ConstraintSet, statements: Sequence[Statement], programme: Programme, banned: BoolArray | None
+) -> Feasibility:
     """``programme``: that of the statements."""
     hard = [k for k, s in enumerate(statements) if s.hard]
     relaxed = programme.relax(hard)
     if relaxed.total <= ROUNDING:
         return Feasibility(len(hard), tension=_tension(constraints, statements, programme, hard))
-    left, found = list(hard), []
-    while (here := programme.relax(left)).total > ROUNDING:
-        core = _minimal(programme, here.active if not programme.is_feasible(here.active) else left)
+    left, found, here, search = list(hard), [], relaxed, _Conflicts(statements, banned)
+    while here.total > ROUNDING and len(found) < MOST_CONFLICTS:
+        # Where rounding hides a conflict of a few, all of them are one.
+        core = search.minimal(here.active) or search.minimal(left) or tuple(left)
         found.append(core)
         left = [k for k in left if k not in core]
+        here = programme.relax(left)
     changes = [
         _change(statements[k], constraints[statements[k].number], float(relaxed.down[k]), float(relaxed.up[k]))
         for k in hard
@@ -87,14 +94,32 @@ def programme_of(statements: Sequence[Statement], banned: BoolArray | None) -> P
     return programme
 
 
-def _minimal(programme: Programme, statements: Sequence[int]) -> tuple[int, ...]:
-    """Drop what is not needed for there to be no solution."""
-    core = list(statements)
-    for k in tuple(core):
-        rest = [other for other in core if other != k]
-        if rest and not programme.is_feasible(rest):
-            core = rest
-    return tuple(core)
+class _Conflicts:
+    """Looks for minimal sets without a solution. Few statements have few patterns, so that their programme is small."""
+
+    def __init__(self, statements: Sequence[Statement], banned: BoolArray | None) -> None:
+        self._statements = statements
+        self._banned = banned
+
+    def minimal(self, among: Sequence[int]) -> tuple[int, ...]:
+        """A conflict among these, nothing if they have a solution."""
+        if not among or self._has_solution(among):
+            return ()
+        return tuple(sorted(self._explain([], among, is_new=False)))
+
+    def _explain(self, base: Sequence[int], candidates: Sequence[int], *, is_new: bool) -> list[int]:
+        """The candidates that it takes for the base to have no solution. ``is_new``: something was added to it."""
+        if is_new and not self._has_solution(base):
+            return []
+        if len(candidates) == 1:
+            return list(candidates)
+        half = len(candidates) // 2
+        first, second = candidates[:half], candidates[half:]
+        late = self._explain([*base, *first], second, is_new=True)
+        return [*self._explain([*base, *late], first, is_new=bool(late)), *late]
+
+    def _has_solution(self, some: Sequence[int]) -> bool:
+        return Programme.of([self._statements[k] for k in some], self._banned).is_feasible(range(len(some)))
 
 
 def _tension(

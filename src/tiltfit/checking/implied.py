@@ -20,7 +20,7 @@ from tiltfit.checking.programme import ROUNDING, Programme
 from tiltfit.checking.statements import FloatArray, Statement
 
 MOST = 1_000_000
-"""Unknowns and rows of all programmes together, about ten seconds: what is not tried by then is not tried."""
+"""Unknowns and rows of all programmes together, up to a minute: what is not tried by then is not tried."""
 
 _CLEAR = 0.01  # how far beyond an end an expectation must be found for rounding not to matter
 
