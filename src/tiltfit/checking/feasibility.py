@@ -66,7 +66,8 @@ def find_conflicts(
     relaxed = programme.relax(hard)
     if relaxed.total <= ROUNDING:
         return Feasibility(len(hard), tension=_tension(constraints, statements, programme, hard))
-    left, found, here, search = list(hard), [], relaxed, _Conflicts(statements, banned)
+    found: list[tuple[int, ...]] = []
+    left, here, search = list(hard), relaxed, _Conflicts(statements, banned)
     while here.total > ROUNDING and len(found) < MOST_CONFLICTS:
         # Where rounding hides a conflict of a few, all of them are one.
         core = search.minimal(here.active) or search.minimal(left) or tuple(left)
