@@ -125,5 +125,6 @@ class Plan:
         return (self.development, self.final)
 
 
-FULL = Plan(AMOUNTS)
+FULL = Plan(AMOUNTS, fewer={("sector", INFOGAIN): 6, ("sector", LDA): 6, ("20newsgroups", LDA): 1})
+"""Those with fewer splits take three to five minutes each."""
 QUICK = Plan({("movie", INFOGAIN): _a_label(10, 20), ("movie", LDA): _a_topic(5)}, 1, 300)

@@ -174,3 +174,52 @@ def test_labels_that_no_data_have_are_named_as_in_training(folder: Path) -> None
         assert said in trained.stderr
     assert run("u.toml", "--data", "t.conll", "--label-column", "none")[0] == 0
     assert run("u.toml", "--data", "d.jsonl")[0] == 0  # nothing is labelled
+
+
+CONFLICT = """
+version = 1
+classes = ["baseball", "hockey"]
+[[constraint]]
+name = "puck"
+label = "hockey"
+given = { word = "puck" }
+at_least = 0.9
+[[constraint]]
+name = "few"
+label = "hockey"
+at_most = 0.2
+"""
+
+
+def test_hard_constraints_that_cannot_hold_on_the_data(folder: Path) -> None:
+    (folder / "c.toml").write_text(CONFLICT)
+    assert run("c.toml")[0] == 0  # nothing is wrong with them as such
+    code, out, err = run("c.toml", "--data", "d.jsonl")
+    assert code == 1
+    assert err == "error: 'puck' and 'few' cannot both hold on these data.\n"
+    assert "few: at most 45% instead of at most 20%" in out
+    assert out.splitlines()[-1].startswith("Not as it stands: 1 set of hard constraints")
+    document = json.loads(run("c.toml", "--data", "d.jsonl", "--json")[1])
+    assert (document["valid"], document["conflicts"]) == (False, [["puck", "few"]])
+    assert document["relaxation"][0] | {"by": 0.25} == {
+        "name": "few", "said": "at most 20%", "to": "at most 45%", "by": 0.25,
+    }  # fmt: skip
+
+
+def test_disputes_and_labels_are_told(folder: Path) -> None:
+    texts = [*TEXTS, *["a puck"] * 9]
+    labels = [None, None, None, None, *["baseball"] * 9]
+    rows = ({"text": t, "label": y} for t, y in zip(texts, labels, strict=True))
+    (folder / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    code, out, _ = run("c.toml", "--data", "l.jsonl")
+    assert code == 0
+    assert "puck: you said about 90%, 9 labelled documents say 0–30%" in out
+    assert "both fire on 1 (Jaccard" in out
+
+
+def test_long_tables_are_cut(folder: Path) -> None:
+    more = "".join(f'[[constraint]]\nname="{k}"\nlabel="hockey"\ngiven={{word="x{k}"}}\nabout=0.5\n' for k in range(30))
+    (folder / "c.toml").write_text(CONSTRAINTS + more)
+    out = run("c.toml", "--data", "d.jsonl")[1]
+    assert "and 13 more that fire more often" in out
+    assert len(json.loads(run("c.toml", "--data", "d.jsonl", "--json")[1])["constraints"]) == 33

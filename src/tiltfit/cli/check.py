@@ -1,13 +1,13 @@
-"""``tiltfit check``: is a file of constraints valid, and where does it apply?"""
+"""``tiltfit check``: is a file of constraints valid, where does it apply, and can it hold?"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.cli.checking import Result, Units, check_file, check_on
+from tiltfit.cli.checking import Result, check_file, check_on
 from tiltfit.cli.options import (
     DATA,
     DATA_HELP,
@@ -29,7 +29,7 @@ from tiltfit.cli.options import (
 from tiltfit.cli.output import class_name
 from tiltfit.cli.render import cell, count, percent, table
 from tiltfit.cli.sequences import columns_named
-from tiltfit.cli.tasks import task_of_data
+from tiltfit.cli.tasks import Task, task_of_data
 from tiltfit.cli.terminal import Terminal, session
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tiltfit import ConstraintSet
 
 FAILED = 1
+_MOST = 20  # rows of the table
 
 
 def check(
@@ -61,13 +62,14 @@ def check(
     blank: BlankOption = "error",
     as_json: JsonOption = False,
 ) -> None:
-    """Say each constraint in words and, with --data, of how many documents or tokens it speaks and whether their
-    labels are those that it names. Exit code 1: a problem."""
+    """Say each constraint in words and, with --data, where it fires, which constraints cannot hold together and how
+    little would have to change, which dispute labels or say nothing new, and what labels there are say of the
+    targets. Exit code 1: a problem."""
     with session(ctx, as_json=as_json) as terminal:
         result = _check(ctx, constraints, task, data or [])
         terminal.document(result.document())
         _show(terminal, result)
-        if result.errors:
+        if result.problems:
             raise typer.Exit(FAILED)
 
 
@@ -82,53 +84,67 @@ def _check(ctx: typer.Context, path: Path, task: str, data: list[str]) -> Result
         problem = str(error)
     # Data that cannot be read are an error of the command, whatever the constraints say.
     kind = task_of_data(ctx, task, data, constraints)
-    options = DataOptions.of(ctx)
-    units: Units | None = None
-    if data and kind == "tag":
-        units = Units.of_sequences(options.sequences(data, labels=True, columns=columns_named(constraints)))
-    elif data:
-        units = Units.of_documents(options.documents(data, labels=True))
+    read = _read(DataOptions.of(ctx), kind, data, constraints) if data else None
     if constraints is None:
         return Result(str(path), errors=[str(problem)])
-    return check_file(str(path), constraints, kind) if units is None else check_on(str(path), constraints, units)
+    return check_file(str(path), constraints, kind) if read is None else check_on(str(path), constraints, *read, kind)
+
+
+def _read(options: DataOptions, kind: Task, data: list[str], constraints: ConstraintSet | None) -> tuple[Any, Any]:
+    if kind == "classify":
+        documents = options.documents(data, labels=True)
+        return documents.X, documents.y
+    from tiltfit.data.sequences import as_sequences
+
+    rows = options.sequences(data, labels=True, columns=columns_named(constraints))
+    return as_sequences(rows.X), rows.y
 
 
 def _show(terminal: Terminal, result: Result) -> None:
-    if result.lines:
+    if result.constraints:
         terminal.show(_title(result), "", _table(result))
-    if result.covered is not None and result.rows:
-        share = percent(result.covered / result.rows)
-        of = f"{result.covered:,} of {result.rows:,} {result.unit} ({share})"
-        terminal.show("", f"At least one condition fires on {of}.")
+    if result.check is not None:
+        from tiltfit.checking.words import coverage, sections
+
+        if result.constraints:
+            terminal.show("", coverage(result.check))
+            for heading, lines in sections(result.check):
+                terminal.show("", heading, *(f"  {line}" for line in lines))
+            terminal.show("", result.check.verdict)
     if terminal.as_json:
         return
     for note in result.notes:
         terminal.note(note)
-    for error in result.errors:
-        terminal.error(error)
+    for problem in result.problems:
+        terminal.error(problem)
 
 
 def _title(result: Result) -> str:
     classes = f", {count(len(result.classes), 'class')}: {', '.join(map(class_name, result.classes))}"
-    verdict = "" if result.errors else " Valid."
-    return f"{result.file}: {count(len(result.lines), 'constraint')}{classes if result.classes else ''}.{verdict}"
+    verdict = "" if result.problems else " Valid."
+    return f"{result.file}: {count(len(result.sentences), 'constraint')}{classes if result.classes else ''}.{verdict}"
 
 
 def _table(result: Result) -> Table:
     from rich.table import Table
 
-    if result.rows is None:
+    if result.check is None:
         shown = Table.grid(padding=(0, 2))
         shown.add_column(justify="right", style="dim")
-        for i, line in enumerate(result.lines, start=1):
-            shown.add_row(str(i), cell(line.sentence))
+        for i, sentence in enumerate(result.sentences, start=1):
+            shown.add_row(str(i), cell(sentence))
         return shown
     # A statement about tokens may be one about pairs of them, or about whole sequences.
     shown = table("constraint", "documents" if result.unit == "documents" else "support", "share")
-    for line in result.lines:
-        style = "" if line.support else "yellow"
-        if line.support is None or line.coverage is None:
-            shown.add_row(cell(line.sentence, style), "-", "-")
+    entries = list(result.check)
+    if len(entries) > _MOST:  # those that find least are those to look at
+        entries.sort(key=lambda entry: -1 if entry.support is None else entry.support)
+    for entry in entries[:_MOST]:
+        style = "" if entry.support else "yellow"
+        if entry.support is None or entry.coverage is None:
+            shown.add_row(cell(entry.sentence, style), "-", "-")
         else:
-            shown.add_row(cell(line.sentence, style), f"{line.support:,}", percent(line.coverage))
+            shown.add_row(cell(entry.sentence, style), f"{entry.support:,}", percent(entry.coverage))
+    if len(entries) > _MOST:
+        shown.add_row(cell(f"and {len(entries) - _MOST} more that fire more often", "dim"), "", "")
     return shown

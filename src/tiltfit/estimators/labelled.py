@@ -47,13 +47,13 @@ class Labelled:
         declared = None if classes is None else list(classes)
         if not _has_label(y):
             raise DataError("constraints_from_labels needs labels, but nothing in y has one.")
-        if _is_tagged(y):
+        if is_tagged(y):
             sequences = as_sequences(X, allow_empty=False)
             found, labels = encode_tags(y, sequences, declared)
             chains = Chains(sequences.offsets, np.zeros(sequences.n, dtype=np.int32), 1)
             here = Labelled(sequences.inputs(), found.tolist(), chains, labels, sequences.kind == "tokens")
         else:
-            inputs = _document_inputs(X, feature_names)
+            inputs = document_inputs(X, feature_names)
             found, labels = encode_labels(y, inputs.n, declared, ConstraintSet())
             here = Labelled(inputs, found.tolist(), Independent(inputs.n), labels)
         if not np.any(here.labels >= 0):
@@ -127,7 +127,8 @@ class Labelled:
         return np.asarray(piece.table[where])
 
 
-def _is_list(value: Any) -> bool:
+def is_list(value: Any) -> bool:
+    """Whether it holds several things one after the other; a text does not, nor does a set of labels."""
     return (
         hasattr(value, "__len__")
         and hasattr(value, "__iter__")
@@ -135,18 +136,19 @@ def _is_list(value: Any) -> bool:
     )
 
 
-def _is_tagged(y: Any) -> bool:
+def is_tagged(y: Any) -> bool:
     """Whether y holds lists of labels, one a sequence."""
-    return any(_is_list(row) for row in y)
+    return any(is_list(row) for row in y)
 
 
 def _has_label(y: Any) -> bool:
-    if not _is_list(y):
+    if not is_list(y):
         return False
-    return any(any(not is_missing(v) for v in row) if _is_list(row) else not is_missing(row) for row in y)
+    return any(any(not is_missing(v) for v in row) if is_list(row) else not is_missing(row) for row in y)
 
 
-def _document_inputs(X: Any, feature_names: Iterable[str] | None) -> Inputs:
+def document_inputs(X: Any, feature_names: Iterable[str] | None) -> Inputs:
+    """What conditions see of texts, a table or a matrix."""
     texts = as_texts(X)
     if texts is not None:
         return TextInputs(texts)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.language.conditions import Column, Condition, all_of
@@ -18,6 +18,7 @@ from tiltfit.language.scheme import entities
 from tiltfit.language.values import Exact, Label, labels, match, real, text
 
 if TYPE_CHECKING:
+    from tiltfit.checking.check import Check
     from tiltfit.data.inputs import Unit
 
 SCOPES = ("dataset", "instance", "sequence")
@@ -262,6 +263,20 @@ class ConstraintSet(Exact, Sequence[Constraint]):
     def with_classes(self, classes: Iterable[Label], unit: Unit | None = None) -> ConstraintSet:
         """The same constraints with these classes: labels and contradictions are checked against them."""
         return ConstraintSet(self.constraints, tuple(classes), unit)
+
+    def check(self, X: Any, y: Any = None, *, feature_names: Iterable[str] | None = None) -> Check:
+        """What can be said of the constraints on these data before anything is fitted: where they fire, which cannot
+        hold together, which dispute each other, which say nothing new, and what labels say of their targets.
+
+        >>> from tiltfit import ConstraintSet, expect, word
+        >>> said = ConstraintSet((expect("hockey", given=word("puck")).at_least(0.9), expect("hockey").at_most(0.3)))
+        >>> found = said.check(["a puck", "the puck", "a bat"])
+        >>> found.is_valid, [change.to for change in found.feasibility.relaxation]
+        (False, ['at most 60%'])
+        """
+        from tiltfit.checking.check import check
+
+        return check(self, X, y, feature_names=feature_names)
 
     def __len__(self) -> int:
         return len(self.constraints)

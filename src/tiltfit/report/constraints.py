@@ -207,7 +207,8 @@ class ConstraintReport:
             more = f"; and {len(unmet) - 3} more" if len(unmet) > 3 else ""
             warnings.warn(
                 f"Hard constraints do not hold, so some of them contradict each other on this data: {names}{more}. "
-                "Relax a target, or give one of them slack=.",
+                "Relax a target, or give one of them slack=. ConstraintSet.check(X), or tiltfit check, says how little "
+                "would do.",
                 UnmetConstraintWarning,
                 stacklevel=stacklevel + 1,
             )
