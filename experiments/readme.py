@@ -30,7 +30,7 @@ def _table_1(data: dict[str, Any]) -> str:
     rows = []
     for row in data["summary"]["rows"]:
         ours, errors = row["ours"], row["standard_error"]
-        told = [f"{ours[m]:.3f} ± {errors[m]:.3f}" for m in ("AP", "AP, defaults")]
+        told = [_with_error(ours[m], errors[m]) for m in ("AP", "AP, defaults")]
         paper = [f"{row['paper'][m]:.3f}" for m in ("base", "GE", "AP")]
         more = [f"{ours[m]:.3f}" for m in ("GE", "vote", "supervised")]
         rows.append([f"{row['collection']}, {row['words']}", *paper, f"{row['goal']:.2f}", *told, *more])
@@ -47,8 +47,8 @@ def _table_1(data: dict[str, Any]) -> str:
         "all labels",
     ]
     return f"""**Labelled words** (Table 1; [page](docs/table1.md), `{data["command"]}`): nothing is labelled but
-words, chosen by information gain or as the words of topics; mean ± standard error of
-{data["summary"]["splits"]} random splits.
+words, chosen by information gain or as the words of topics; mean ± standard error of {data["summary"]["splits"]} random
+splits. {data["summary"]["fewer"]}
 
 {table(head, rows)}"""
 
@@ -56,7 +56,7 @@ words, chosen by information gain or as the words of topics; mean ± standard er
 def _apartments(data: dict[str, Any]) -> str:
     rows = []
     for row in data["summary"]["rows"]:
-        ours = [f"{cell['ours']:.3f} ± {cell['standard_error']:.3f}" for cell in row.values() if isinstance(cell, dict)]
+        ours = [_with_error(cell["ours"], cell["standard_error"]) for cell in row.values() if isinstance(cell, dict)]
         rows.append([row["said"], f"{row['paper']:.3f}", f"{row['goal']:.2f}", *ours])
     sources = [name for name, cell in data["summary"]["rows"][0].items() if isinstance(cell, dict)]
     head = ["token accuracy", "paper", "goal", *[f"ours, {name}" for name in sources]]
@@ -80,6 +80,10 @@ scored (T) and on 1,000 others (I), and constraint-driven learning. Which statem
 citations, so they are not the paper's ([which](docs/table3.md), and what the paper's own give).
 
 {table(["N", *shown], rows)}"""
+
+
+def _with_error(value: float, error: float) -> str:
+    return f"{value:.3f} ± {error:.3f}" if error else f"{value:.3f}"
 
 
 def main() -> int:

@@ -38,7 +38,7 @@ def plot(plan: Plan, found: Finished, path: Path) -> bool:
         for row, name in enumerate(names):
             _line(panel, plan, found, (name, source), row, labels=row == len(names) - 1)
         panel.set_title(TITLES[source], fontsize=11)
-        panel.set_xlabel(f"macro-F1 on test documents, {plan.splits} splits ± standard error")
+        panel.set_xlabel("macro-F1 on test documents ± standard error")
         panel.grid(axis="x", alpha=0.3)
     panels[0].set_yticks(range(len(names)), names)
     panels[0].set_ylim(-0.6, len(names) - 0.25)

@@ -106,8 +106,8 @@ Tried on the development data of split 0 before this was settled, and given up:
 
 def fewer(plan: Plan) -> str:
     """Which rows have fewer splits."""
-    told = [f"{_name(setting)} {n}" for setting, n in plan.fewer.items()]
-    return f"Fewer splits so far: {', '.join(told)}.\n" if told else ""
+    told = [f"{_name(setting)}: {n}" for setting, n in plan.fewer.items()]
+    return f"Fewer splits so far: {'; '.join(told)}.\n" if told else ""
 
 
 def headline(plan: Plan, found: Finished) -> str:
@@ -226,7 +226,7 @@ def summary(plan: Plan, found: Finished) -> dict[str, Any]:
                 "significantly_best": [m for m in METHODS if best(plan, found, setting, m)],
             }
         )
-    return {"rows": rows, "splits": plan.splits}
+    return {"rows": rows, "splits": plan.splits, "fewer": fewer(plan).strip()}
 
 
 def _compared(plan: Plan, found: Finished, setting: Setting, a: str, b: str) -> tuple[float, float | None]:
