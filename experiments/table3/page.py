@@ -181,7 +181,8 @@ def plot(plan: Plan, found: Finished, path: Path) -> None:
     """A panel a size, a row a column of the table: the paper's beside ours."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9, 3.2), layout="constrained")
+    figure = Figure(figsize=(9, 3.5), layout="constrained")
+    figure.suptitle("What is known of citations makes few labels go further; all of it is above the paper", fontsize=11)
     panels = np.atleast_1d(figure.subplots(1, len(plan.sizes), sharey=True))
     names = [name for name in COLUMNS if name != "CODL-T"][::-1]
     for panel, n in zip(panels, plan.sizes, strict=True):
@@ -202,7 +203,9 @@ def plot(plan: Plan, found: Finished, path: Path) -> None:
     shown = {"Sup": "labels alone", "AP-T": "AP, transductive", "AP-I": "AP, inductive",
              "CODL-I": "constraint-driven"}  # fmt: skip
     panels[0].set_yticks(range(len(names)), [shown[name] for name in names])
-    figure.supxlabel("token accuracy on Cora's test citations; grey: the paper's figures, blue: ours ± standard error")
+    figure.supxlabel(
+        "token accuracy on Cora's test citations; grey: the paper's figures, blue: ours ± standard error", fontsize=9
+    )
     figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
