@@ -11,7 +11,7 @@ from experiments.calibration.cells import AP, MODEL, SUPERVISED, TILTED, VOTE, B
 from experiments.calibration.page import too_sure
 from experiments.command import complete
 from experiments.kept import Kept
-from experiments.rivals_cells import split_of
+from experiments.rivals.cells import split_of
 
 from tiltfit.comparison.evidence import BINS
 

@@ -17,13 +17,14 @@ from experiments.table1.cells import AP, BASE, GE, OURS, SUPERVISED, VOTE, Cell,
 from experiments.table1.data import sides, split
 from experiments.table1.figure import plot
 from experiments.table1.page import best, missed, page, summary
-from experiments.table1.plan import FULL, GOALS, METHODS, PAPER, Plan
+from experiments.table1.plan import AMOUNTS, GOALS, METHODS, PAPER, Plan
 from experiments.table1.words import INFOGAIN, LDA, Amount, candidates, labelled
 
 from tiltfit import TiltClassifier, expect, word
 from tiltfit.data.corpora import load_corpus
 
 CLASSES = ("earth", "fire", "water")
+FULL = Plan(AMOUNTS)
 CHOSEN = {setting: amounts[1] for setting, amounts in FULL.amounts.items()}
 
 
@@ -129,7 +130,8 @@ def made_up(cell: Cell) -> dict[str, Any]:
         level = paper[BASE] + 0.04 + 0.1 * place + 0.01 * rng.normal()
         gain = {BASE: 0.0, GE: 0.02, AP: 0.02, OURS: paper[AP] - paper[BASE] + 0.1, VOTE: -0.05, SUPERVISED: 0.2}
         figures = {
-            m: {"macro_f1": level + gain[m] + 0.001 * rng.normal(), "seconds": 1.0, "rounds": 3} for m in cell.methods
+            m: {"macro_f1": level + gain[m] + 0.001 * rng.normal(), "seconds": 1.0, "rounds": 3, "converged": True}
+            for m in cell.methods
         }
         told[str(amount)] = {"shown": 9, "labelled": 8, "constraints": 10, "methods": figures}
     return {"documents": 100, "choosing_seconds": 0.5, "amounts": told}
