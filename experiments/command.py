@@ -120,12 +120,21 @@ def sources() -> str:
     return digest.hexdigest()[:12]
 
 
+def as_json(command: str, summary: Mapping[str, Any], cells: Finished) -> str:
+    """A line a cell: people can read it, and a change of one is a change of one line."""
+
+    def dump(value: object) -> str:
+        return json.dumps(value, ensure_ascii=False)
+
+    lines = ",\n".join(f"  {dump(key)}: {dump(value)}" for key, value in cells.items())
+    return f'{{\n "command": {dump(command)},\n "summary": {dump(summary)},\n "cells": {{\n{lines}\n }}\n}}\n'
+
+
 def write(experiment: Experiment, cells: Finished, docs: Path) -> None:
     """docs/<stem>.md, docs/<stem>.json, docs/figures/<stem>.png."""
     stem = experiment.stem or experiment.name
     (docs / f"{stem}.md").write_text(experiment.page(cells), encoding="utf-8")
-    data = {"command": experiment.command, "summary": experiment.summary(cells), "cells": dict(cells)}
-    text = json.dumps(data, indent=1, ensure_ascii=False) + "\n"
+    text = as_json(experiment.command, experiment.summary(cells), cells)
     (docs / f"{stem}.json").write_text(text, encoding="utf-8")
     if experiment.plot is not None:
         (docs / "figures").mkdir(exist_ok=True)
