@@ -69,6 +69,12 @@ def citations(name: str, *, labelled: bool = True) -> SequenceDataset:
     )
 
 
+def few_labelled(n: int, subset: int) -> tuple[list[Any], list[Any]]:
+    """Tokens and labels: all 300 citations, or the first ``n`` of a subset."""
+    train = citations("train.300.0" if n == 300 else f"train.25.{subset}")
+    return list(train.tokens)[:n], list(train.y or [])[:n]
+
+
 def lexicons() -> dict[str, list[str]]:
     """The word lists beside the citations, by name."""
     root = data_root()
@@ -85,8 +91,7 @@ def measure(part: str) -> dict[str, Any]:
         for way in WAYS:
             accuracies, seconds = [], []
             for k in range(1 if n == 300 else SUBSETS):
-                train = citations("train.300.0" if n == 300 else f"train.25.{k}")
-                X, y = list(train.tokens)[:n], list(train.y or [])[:n]
+                X, y = few_labelled(n, k)
                 more = {"supervised": [], "transductive": list(scored.tokens), "inductive": list(pool.tokens)}[way]
                 said = table_2() if more else []
                 tagger = TiltTagger(said, classes=LABELS, features=features)

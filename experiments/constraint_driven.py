@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from benchmarks.citations import LABELS, citations, folder, lexicons, table_2
+from benchmarks.citations import LABELS, citations, few_labelled, folder, lexicons, table_2
 
 from experiments.table3.cells import CHOICES
 from tiltfit import TiltTagger
@@ -39,9 +39,9 @@ class Trial:
 
     def measure(self, n: int, subset: int, way: str) -> tuple[float, float]:
         """Accuracy on the development part, and seconds."""
-        scored, train = citations("dev"), citations(f"train.25.{subset}")
+        scored = citations("dev")
         more = scored if way == "transductive" else citations("unlabeled", labelled=False)
-        X, y = list(train.tokens)[:n], list(train.y or [])[:n]
+        X, y = few_labelled(n, subset)
         tagger = TiltTagger(
             [*table_2(), *CHOICES[self.more]],
             classes=LABELS,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from benchmarks.citations import LABELS, citations, lexicons, table_2
+from benchmarks.citations import LABELS, citations, few_labelled, lexicons, table_2
 from benchmarks.online import Prepared, batch
 
 from experiments.online.variants import vary
@@ -67,9 +67,8 @@ class Citations:
 
     def measure(self) -> dict[str, Any]:
         """Token accuracy, and seconds of the fit."""
-        train = citations("train.300.0" if self.n == 300 else f"train.25.{self.subset}")
         scored = citations(self.part)
-        X, y = list(train.tokens)[: self.n], list(train.y or [])[: self.n]
+        X, y = few_labelled(self.n, self.subset)
         more = list(citations("unlabeled", labelled=False).tokens)
         how: dict[str, Any] = {**PAPER, **(HOW | A_STEP)[self.how]}
         tagger = TiltTagger(

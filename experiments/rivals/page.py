@@ -29,8 +29,8 @@ _LESSONS = """\
   known when the development part agreed.
 - **Stop words** among the model's features cost 2 to 5 points, whatever the method: with counts they are the largest
   numbers of a document.
-- **The ridge** of the supervised model: α = 10 is best here. It is a prior of variance 0.1, the default for maximum
-  entropy in a version of MALLET's source; its default for GE is 1, and α = 1 is kept here.
+- **The ridge** of the supervised model: with plain counts α = 10 is best. It is a prior of variance 0.1, the default
+  for maximum entropy in a version of MALLET's source; its default for GE is 1, and α = 1 is kept here.
 - **Convergence**: `tol=1e-3`, the default, was chosen for tf-idf documents of length ten. On counts, where long
   documents make the first gradient huge, it stops GE (KL: 0.587, then 0.658) and AP (0.611, then 0.663) too early;
   `tol=1e-4` is enough.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from benchmarks.citations import LABELS, citations, lexicons, table_2
+from benchmarks.citations import LABELS, citations, few_labelled, lexicons, table_2
 
 from tiltfit import Constraint, TiltTagger, expect, punctuation
 
@@ -61,8 +61,7 @@ class Cell:
         """``accuracy`` of p, and of every citation how many tokens are ``right``; ``projected``: accuracy of q;
         ``prices`` of the constraints in log-odds an event."""
         scored = citations(self.part)
-        train = citations("train.300.0" if self.n == ALL else f"train.25.{self.subset}")
-        X, y = list(train.tokens)[: self.n], list(train.y or [])[: self.n]
+        X, y = few_labelled(self.n, self.subset)
         unlabelled = self._unlabelled(list(scored.tokens))
         said = [*table_2(), *CHOICES[self.more]] if self.more else []
         tagger = TiltTagger(
