@@ -70,7 +70,8 @@ Test accuracy; seconds are processor time of `fit` on one core.
 *Usual templates*: token and tokens up to three away, affixes, shape, patterns. *Vote* does not know what is said of
 transitions; its columns differ in the attributes chosen. *All labels* has the α that AP has: nothing was chosen for
 it. GE needs no projection, so that its fits take less time here. A gradient of GE costs 1.3 to 1.9 times one of the
-M-projection, and both grow as |Y|²: [timing against |Y|](benchmarks.md) for constraints on labels and on transitions, by `python -m benchmarks.ge` ([figure](figures/ge.png)).
+M-projection, and both grow as |Y|²: [timing against |Y|](benchmarks.md) for constraints on labels and on
+transitions, by `python -m benchmarks.ge` ([figure](figures/ge.png)).
 
 ## Each ingredient left out
 
