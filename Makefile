@@ -16,7 +16,7 @@ EDITABLE := $(INSTALL) --no-build-isolation --editable
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format experiments experiments-quick test-oldest test-newest wheel clean
+.PHONY: help demo test lint format experiments experiments-quick test-oldest test-newest dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -49,8 +49,11 @@ test-oldest:  ## run the tests with the lowest supported versions
 test-newest:  ## run the tests with the highest supported versions (needs Python >= 3.12)
 	@$(MAKE) --no-print-directory test VENV=.venv-newest CONSTRAINTS=constraints/newest.txt OLDEST_PYTHON=3.12
 
-wheel: $(VENV)/.runtime  ## build the wheel into dist/
-	@$(PIP) wheel --quiet --quiet --no-deps --no-build-isolation --wheel-dir dist .
+dist: $(VENV)/.runtime  ## build sdist and wheel into dist/; try both in empty environments, oldest and newest Python
+	@rm -rf dist
+	@$(BIN)/python -m hatchling build --target sdist --directory dist
+	@$(PIP) wheel --quiet --quiet --no-deps --no-build-isolation --wheel-dir dist dist/*.tar.gz
+	@sh .ci/try-dist dist
 
 clean:  ## remove environments, builds and caches
 	rm -rf .venv .venv-oldest .venv-newest build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -115,7 +115,7 @@ def test_changelog_has_a_place_for_the_next_change() -> None:
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_make_help_lists_the_targets() -> None:
     told = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert {"demo", "test", "lint", "clean"} <= {line.split()[0] for line in told.splitlines()}
+    assert {"demo", "test", "lint", "dist", "clean"} <= {line.split()[0] for line in told.splitlines()}
 
 
 def find_python(**environment: str) -> subprocess.CompletedProcess[str]:
@@ -147,6 +147,15 @@ def test_a_stub_that_does_not_run_is_passed_over(tmp_path: Path) -> None:
 
 @posix
 def test_no_interpreter_at_all_says_what_to_do(tmp_path: Path) -> None:
-    told = find_python(PATH=str(tmp_path))
+    told = find_python(PATH=str(tmp_path), PYENV_ROOT=str(tmp_path))
     assert told.returncode == 1
     assert "make PYTHON=" in told.stderr
+
+
+@posix
+def test_an_interpreter_that_pyenv_keeps_is_found(tmp_path: Path) -> None:
+    python = tmp_path / "versions" / "3.12.1" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    assert find_python(PATH=str(tmp_path), PYENV_ROOT=str(tmp_path)).stdout.strip() == str(python)
