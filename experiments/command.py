@@ -51,11 +51,12 @@ test data, and nothing else can."""
 
 @dataclass(frozen=True)
 class Experiment:
-    """``folders``: those of the data that it reads; ``page``: Markdown; ``summary``: what others show of it (the
-    README's tables), beside the cells in the JSON file; ``plot`` writes the figure; ``missed``: which figures that must
-    be reached are not; ``stem``: the name of its files, if it is another one."""
+    """``folders``: those of the data that it reads; ``page``: Markdown, without its head; ``summary``: what others show
+    of it (the README's tables), beside the cells in the JSON file; ``plot`` writes the figure; ``missed``: which
+    figures that must be reached are not; ``stem``: the name of its files, if it is another one."""
 
     name: str
+    title: str
     folders: tuple[str, ...]
     stages: tuple[Stage, ...]
     page: Callable[[Finished], str]
@@ -67,6 +68,16 @@ class Experiment:
     @property
     def command(self) -> str:
         return f"python -m experiments.{self.name} --page"
+
+    @property
+    def files(self) -> str:
+        """What its files are called, but for their endings."""
+        return self.stem or self.name
+
+    def text(self, found: Finished) -> str:
+        """The whole page. Its head says which command made it."""
+        told = f"Written by `{self.command}`; all cells as JSON: [{self.files}.json]({self.files}.json)."
+        return f"# {self.title}\n\n{told}\n\n{self.page(found)}"
 
     @property
     def absent(self) -> list[str]:
@@ -84,7 +95,7 @@ def run(full: Experiment, quick: Experiment, arguments: Sequence[str] | None = N
         return 0 if given.quick else 1
     with _kept(given, experiment) as path:
         cells = complete(experiment, Kept(path), given.jobs)
-    print(experiment.page(cells))
+    print(experiment.text(cells))
     if given.page:
         write(experiment, cells, given.docs)
     missed = experiment.missed(cells)
@@ -132,8 +143,8 @@ def as_json(command: str, summary: Mapping[str, Any], cells: Finished) -> str:
 
 def write(experiment: Experiment, cells: Finished, docs: Path) -> None:
     """docs/<stem>.md, docs/<stem>.json, docs/figures/<stem>.png."""
-    stem = experiment.stem or experiment.name
-    (docs / f"{stem}.md").write_text(experiment.page(cells), encoding="utf-8")
+    stem = experiment.files
+    (docs / f"{stem}.md").write_text(experiment.text(cells), encoding="utf-8")
     text = as_json(experiment.command, experiment.summary(cells), cells)
     (docs / f"{stem}.json").write_text(text, encoding="utf-8")
     if experiment.plot is not None:

@@ -48,7 +48,7 @@ def _table_1(data: dict[str, Any]) -> str:
     ]
     return f"""**Labelled words** (Table 1; [page](docs/table1.md), `{data["command"]}`): nothing is labelled but
 words, chosen by information gain or as the words of topics; mean ± standard error of {data["summary"]["splits"]} random
-splits. {data["summary"]["fewer"]}
+splits.
 
 {table(head, rows)}"""
 

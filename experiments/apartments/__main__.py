@@ -8,25 +8,27 @@ texts, two sets of templates, scored on the development part.
 import sys
 from functools import partial
 
+from experiments.apartments import plan as plans
 from experiments.apartments.data import FOLDER
 from experiments.apartments.page import missed, page, plot, summary
-from experiments.apartments.plan import FULL, QUICK, Plan
+from experiments.apartments.plan import Plan
 from experiments.command import Experiment, run
-
-COMMAND = "python -m experiments.apartments --page"
 
 
 def experiment(plan: Plan) -> Experiment:
     return Experiment(
         "apartments",
+        "Fields of apartment advertisements, without a label (§5.2)",
         (FOLDER,),
         plan.stages,
-        partial(page, plan, command=COMMAND),
+        partial(page, plan),
         partial(summary, plan),
         partial(plot, plan),
         partial(missed, plan),
     )
 
 
+FULL, QUICK = experiment(plans.FULL), experiment(plans.QUICK)
+
 if __name__ == "__main__":
-    sys.exit(run(experiment(FULL), experiment(QUICK)))
+    sys.exit(run(FULL, QUICK))

@@ -22,11 +22,8 @@ TOLD = {WORDS: "33 words", STAY: "33 words; 90 % of transitions are self-transit
 DRAWS = 1000
 
 
-def page(plan: Plan, found: Finished, command: str) -> str:
-    return f"""# Fields of apartment advertisements, without a label (§5.2)
-
-Written by `{command}`; the figures as JSON: [apartments.json](apartments.json).
-
+def page(plan: Plan, found: Finished) -> str:
+    return f"""\
 Craigslist advertisements, 11 fields. Learned from the texts of 202 ads (train and dev) and no label; token accuracy on
 the 100 test ads ± standard error (of the ads: bootstrap; nothing in the runs is random). *Paper*: Bellare, Druck &
 McCallum (2009); GE by Mann & McCallum (2008) has {100 * PAPER_GE:.1f} there.

@@ -12,7 +12,13 @@ from experiments.command import Experiment, run
 
 def experiment(plan: Plan) -> Experiment:
     return Experiment(
-        "calibration", tuple(plan.seeds), (plan.cells,), page(plan), summary=summary(plan), plot=plot(plan)
+        "calibration",
+        "Can the probabilities be believed?",
+        tuple(plan.seeds),
+        (plan.cells,),
+        page(plan),
+        summary=summary(plan),
+        plot=plot(plan),
     )
 
 

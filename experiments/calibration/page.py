@@ -25,7 +25,6 @@ from experiments.command import Finished
 from experiments.spread import mean
 from tiltfit.comparison.evidence import BINS
 
-COMMAND = "python -m experiments.calibration --page"
 NAMES = {
     AP: "AP, words at 0.9",
     TRUE_SHARES: "AP, words at their true shares",
@@ -83,10 +82,7 @@ def summary(plan: Plan) -> Callable[[Finished], dict[str, Any]]:
 def page(plan: Plan) -> Callable[[Finished], str]:
     def make(found: Finished) -> str:
         splits = ", ".join(f"{name} {n}" for name, n in plan.seeds.items())
-        return f"""# Can the probabilities be believed?
-
-Written by `{COMMAND}`. All cells: [calibration.json](calibration.json).
-
+        return f"""\
 ![How often predictions are right by how sure they are](figures/calibration.png)
 
 {errors_table(plan, found)}

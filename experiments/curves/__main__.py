@@ -11,7 +11,15 @@ from experiments.curves.page import page, summary
 
 
 def experiment(plan: Plan) -> Experiment:
-    return Experiment("curves", tuple(plan.curves), (plan.cells,), page(plan), summary=summary(plan), plot=plot(plan))
+    return Experiment(
+        "curves",
+        "How many labels are constraints worth?",
+        tuple(plan.curves),
+        (plan.cells,),
+        page(plan),
+        summary=summary(plan),
+        plot=plot(plan),
+    )
 
 
 FULL = experiment(

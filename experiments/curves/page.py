@@ -13,7 +13,6 @@ from experiments.command import Finished
 from experiments.curves.cells import METHODS, Labels, Plan, Words
 from experiments.spread import mean
 
-COMMAND = "python -m experiments.curves --page"
 NAMES = {"ap": "AP", "vote": "vote → LR"}
 
 
@@ -111,10 +110,7 @@ def summary(plan: Plan) -> Callable[[Finished], dict[str, Any]]:
 def page(plan: Plan) -> Callable[[Finished], str]:
     def make(found: Finished) -> str:
         splits = ", ".join(f"{name} {c.seeds}" for name, c in plan.curves.items())
-        return f"""# How many labels are constraints worth?
-
-Written by `{COMMAND}`. All cells: [curves.json](curves.json).
-
+        return f"""\
 ![Macro-F1 by the number of words and of labels](figures/curves.png)
 
 {worth_table(plan, found)}

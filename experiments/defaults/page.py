@@ -15,12 +15,8 @@ from experiments.defaults.cells import REFERENCES, ROUNDS, Cell, Score, Scores, 
 from experiments.defaults.plan import CHOSEN, Plan
 from experiments.development import TICKETS
 
-COMMAND = "python -m experiments.defaults --page"
-
 HOW = """\
-# Defaults, chosen by experiment
-
-Written by `{command}`; change that program, not this page. Numbers are macro-F1.
+Numbers are macro-F1.
 
 {data}
 
@@ -29,6 +25,8 @@ best one of each collection, on average over the collections; *worst* is the lar
 mean rank. Different splits move all settings alike, so differences between rows are more certain than ± suggests.
 
 ## The choice
+
+![Macro-F1 by β, a line a collection](figures/defaults.png)
 
 {choice}
 """
@@ -109,7 +107,6 @@ def page(plan: Plan, store: Scores) -> str:
     """The whole page."""
     sections = [
         HOW.format(
-            command=COMMAND,
             data=_data(plan, store),
             choice=_choice(plan, store),
         ),

@@ -26,11 +26,18 @@ def everything(_: Finished) -> list[Variant | Citations]:
     return [*variants(COLLECTIONS), *citation_cells(), *citation_cells(A_STEP, "dev")]
 
 
+TITLE = "Online learning: experiments"
 FULL = Experiment(
-    "online", (*COLLECTIONS, "cora", "lexicons"), (everything,), page, plot=plot, missed=missed,
+    "online",
+    TITLE,
+    (*COLLECTIONS, "cora", "lexicons"),
+    (everything,),
+    page,
+    plot=plot,
+    missed=missed,
     stem="online-experiments",
-)  # fmt: skip
-QUICK = Experiment("online", SMALL, (lambda _: variants(SMALL),), lambda found: variants_table(found, SMALL))
+)
+QUICK = Experiment("online", TITLE, SMALL, (lambda _: variants(SMALL),), lambda found: variants_table(found, SMALL))
 
 if __name__ == "__main__":
     sys.exit(run(FULL, QUICK))

@@ -15,7 +15,6 @@ from experiments.online.cells import A_STEP, BATCH, HOW, SIZES, Citations, Varia
 from experiments.online.variants import VARIANTS
 from experiments.spread import mean
 
-COMMAND = "python -m experiments.online --page"
 COLLECTIONS = ("movie", "webkb", "20newsgroups")
 WITHIN = 0.01
 
@@ -82,10 +81,7 @@ def page(found: Finished) -> str:
     """docs/online-experiments.md."""
     seconds = {how: np.mean([found[c.key]["seconds"] for c in citation_cells([how])]) for how in HOW}
     told = ", ".join(f"{how} {value:.0f} s" for how, value in seconds.items())
-    return f"""# Online learning: experiments
-
-Written by `{COMMAND}`; the figures as JSON: [online-experiments.json](online-experiments.json).
-
+    return f"""\
 ## What helps
 
 Development parts of three collections (labelled words at 0.9, nothing labelled): macro-F1 after the first pass and

@@ -13,13 +13,15 @@ import sys
 from functools import partial
 
 from experiments.command import Experiment, run
+from experiments.rivals import plan as plans
 from experiments.rivals.page import missed, page, plot
-from experiments.rivals.plan import FULL, QUICK, Plan
+from experiments.rivals.plan import Plan
 
 
 def experiment(plan: Plan) -> Experiment:
     return Experiment(
         "rivals",
+        "The methods side by side: experiments",
         tuple(plan.collections),
         (lambda _: plan.cells(),),
         partial(page, plan),
@@ -29,5 +31,7 @@ def experiment(plan: Plan) -> Experiment:
     )
 
 
+FULL, QUICK = experiment(plans.FULL), experiment(plans.QUICK)
+
 if __name__ == "__main__":
-    sys.exit(run(experiment(FULL), experiment(QUICK)))
+    sys.exit(run(FULL, QUICK))

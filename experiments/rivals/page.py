@@ -13,7 +13,6 @@ from experiments.rivals.cells import WORDS, Rival, Setup
 from experiments.rivals.plan import FEW_LABELS, GOALS, LABELLED, UNLABELLED, Cell, Plan
 from experiments.spread import mean
 
-COMMAND = "python -m experiments.rivals --page"
 PAPER = {"20newsgroups": (0.704, 0.680), "movie": (0.797, 0.800), "sector": (0.730, 0.726), "webkb": (0.774, 0.772)}
 """Table 1, information gain: GE and AP (sector: top-level classes; other words, splits and weighting than here)."""
 
@@ -104,9 +103,7 @@ def apart_table(found: Finished, plan: Plan) -> str:
 def page(plan: Plan, found: Finished) -> str:
     """docs/rivals-experiments.md."""
     near = [name for name, difference in apart(found, plan).items() if abs(difference) <= WITHIN]
-    return f"""# The methods side by side: experiments
-
-Written by `{COMMAND}`. The figures as JSON: [rivals-experiments.json](rivals-experiments.json).
+    return f"""\
 Seconds are processor time of `fit`, one thread, on a machine that was not idle.
 
 ## MALLET's set-up

@@ -8,24 +8,26 @@ import sys
 from functools import partial
 
 from experiments.command import Experiment, run
+from experiments.table1 import plan as plans
 from experiments.table1.figure import plot
 from experiments.table1.page import missed, page, summary
-from experiments.table1.plan import FULL, QUICK, Plan
-
-COMMAND = "python -m experiments.table1 --page"
+from experiments.table1.plan import Plan
 
 
 def experiment(plan: Plan) -> Experiment:
     return Experiment(
         "table1",
+        "Labelled words (Table 1)",
         tuple(dict.fromkeys(collection for collection, _ in plan.settings)),
         plan.stages,
-        partial(page, plan, command=COMMAND),
+        partial(page, plan),
         partial(summary, plan),
         partial(plot, plan),
         partial(missed, plan),
     )
 
 
+FULL, QUICK = experiment(plans.FULL), experiment(plans.QUICK)
+
 if __name__ == "__main__":
-    sys.exit(run(experiment(FULL), experiment(QUICK)))
+    sys.exit(run(FULL, QUICK))

@@ -19,14 +19,11 @@ LEVEL = 0.05
 PAIRS = ((GE, BASE), (AP, BASE), (AP, GE), (OURS, AP), (OURS, VOTE))
 
 
-def page(plan: Plan, found: Finished, command: str) -> str:
-    return f"""# Labelled words (Table 1)
-
-Written by `{command}`; the figures as JSON: [table1.json](table1.json).
-
+def page(plan: Plan, found: Finished) -> str:
+    return f"""\
 Nothing is labelled but words: "about 90 % of the documents with *puck* are hockey". Macro-F1, mean ± standard error
 over {plan.splits} random splits (seeds 0 to {plan.splits - 1}), 75 % of all documents to learn from, 25 % to score.
-{fewer(plan)}
+
 {headline(plan, found)}
 
 - **must** is the paper's AP (Bellare, Druck & McCallum 2009), **goal** is ours for *AP, defaults*. Bold: significantly
@@ -102,12 +99,6 @@ Tried on the development data of split 0 before this was settled, and given up:
   are left on webkb and sector. One that names two labels at most costs nearly as much as one that names half of them.
 - **Other strengths** on sector (β = .01 to .2, α = .3 to 3) change little; `scale="support"` is worse.
 """
-
-
-def fewer(plan: Plan) -> str:
-    """Which rows have fewer splits."""
-    told = [f"{_name(setting)}: {n}" for setting, n in plan.fewer.items()]
-    return f"Fewer splits so far: {'; '.join(told)}.\n" if told else ""
 
 
 def headline(plan: Plan, found: Finished) -> str:
@@ -226,7 +217,7 @@ def summary(plan: Plan, found: Finished) -> dict[str, Any]:
                 "significantly_best": [m for m in METHODS if best(plan, found, setting, m)],
             }
         )
-    return {"rows": rows, "splits": plan.splits, "fewer": fewer(plan).strip()}
+    return {"rows": rows, "splits": plan.splits}
 
 
 def _compared(plan: Plan, found: Finished, setting: Setting, a: str, b: str) -> tuple[float, float | None]:

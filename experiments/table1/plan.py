@@ -10,7 +10,7 @@ document, but what is chosen has never seen the test side of split 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import fmean
 
 from experiments.command import Finished, Stage
@@ -68,13 +68,11 @@ AMOUNTS: dict[Setting, tuple[Amount, ...]] = {
 
 @dataclass(frozen=True)
 class Plan:
-    """``amounts``: what is tried in each setting; ``fewer``: settings with fewer splits than the others, and how
-    many."""
+    """``amounts``: what is tried in each setting."""
 
     amounts: dict[Setting, tuple[Amount, ...]]
     splits: int = 10
     documents: int | None = None
-    fewer: dict[Setting, int] = field(default_factory=dict)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -97,8 +95,8 @@ class Plan:
         """The splits of one row of the table. Supervised models do not care for words: they come with infogain."""
         amounts = (self.amount(found, collection, source),)
         methods = (*METHODS, SUPERVISED) if source == INFOGAIN else METHODS
-        splits = self.fewer.get((collection, source), self.splits)
-        return [Cell(collection, seed, source, amounts, methods, documents=self.documents) for seed in range(splits)]
+        seeds = range(self.splits)
+        return [Cell(collection, seed, source, amounts, methods, documents=self.documents) for seed in seeds]
 
     def development(self, _: Finished) -> list[Cell]:
         return [self.tried(*setting) for setting in self.settings]
@@ -125,6 +123,5 @@ class Plan:
         return (self.development, self.final)
 
 
-FULL = Plan(AMOUNTS, fewer={("sector", INFOGAIN): 6, ("sector", LDA): 6, ("20newsgroups", LDA): 1})
-"""Those with fewer splits take three to five minutes each."""
+FULL = Plan(AMOUNTS)
 QUICK = Plan({("movie", INFOGAIN): _a_label(10, 20), ("movie", LDA): _a_topic(5)}, 1, 300)

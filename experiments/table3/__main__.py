@@ -9,23 +9,25 @@ import sys
 from functools import partial
 
 from experiments.command import Experiment, run
+from experiments.table3 import plan as plans
 from experiments.table3.page import missed, page, plot, summary
-from experiments.table3.plan import FULL, QUICK, Plan
-
-COMMAND = "python -m experiments.table3 --page"
+from experiments.table3.plan import Plan
 
 
 def experiment(plan: Plan) -> Experiment:
     return Experiment(
         "table3",
+        "Citations with few labels (Table 3)",
         ("cora", "lexicons"),
         plan.stages,
-        partial(page, plan, command=COMMAND),
+        partial(page, plan),
         partial(summary, plan),
         partial(plot, plan),
         partial(missed, plan),
     )
 
 
+FULL, QUICK = experiment(plans.FULL), experiment(plans.QUICK)
+
 if __name__ == "__main__":
-    sys.exit(run(experiment(FULL), experiment(QUICK)))
+    sys.exit(run(FULL, QUICK))

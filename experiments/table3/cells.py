@@ -14,7 +14,7 @@ from tiltfit import Constraint, TiltTagger, expect, punctuation
 
 ALL = 300
 SIZES = (5, 20, ALL)
-SUBSETS, SEEDS = 5, 3
+SUBSETS = 5
 SUPERVISED, TRANSDUCTIVE, INDUCTIVE = "supervised", "transductive", "inductive"
 
 ONCE = [expect.repeats().at_most(0.3, name="fields come once")]

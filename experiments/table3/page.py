@@ -29,14 +29,11 @@ GOALS = {
 LEVEL = 0.05
 
 
-def page(plan: Plan, found: Finished, command: str) -> str:
+def page(plan: Plan, found: Finished) -> str:
     chosen = {method: plan.chosen(found, method) for method in METHODS}
-    return f"""# Citations with few labels (Table 3)
-
-Written by `{command}`; the figures as JSON: [table3.json](table3.json).
-
+    return f"""\
 Cora, default templates with lexicons, default parameters. Token accuracy on the test part, mean ± standard
-error over {plan.subsets} subsets of N labelled citations (N = 300: {plan.seeds} seeds). *T*, transductive: what
+error over {plan.subsets} subsets of N labelled citations (N = 300: as many seeds). *T*, transductive: what
 is known is said of the very citations that are scored. *I*, inductive: of 1,000 other ones. *Paper*: Bellare,
 Druck & McCallum (2009), with all of Table 2; its CRR07 (Chang et al. 2007) is set beside CODL-I. What is said
 was chosen on the development part, for each method alone:

@@ -11,7 +11,15 @@ from experiments.wrong.page import costs, page
 
 
 def experiment(plan: Plan) -> Experiment:
-    return Experiment("wrong", tuple(plan.seeds), (plan.cells,), page(plan), summary=costs(plan), plot=plot(plan))
+    return Experiment(
+        "wrong",
+        "What a wrong constraint costs",
+        tuple(plan.seeds),
+        (plan.cells,),
+        page(plan),
+        summary=costs(plan),
+        plot=plot(plan),
+    )
 
 
 FULL = experiment(Plan({"webkb": 3, "movie": 3}))

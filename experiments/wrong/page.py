@@ -23,7 +23,6 @@ from experiments.wrong.cells import (
     Plan,
 )
 
-COMMAND = "python -m experiments.wrong --page"
 NAMES = {VOTE: "majority vote → LR", LABEL_MODEL: "label model → LR"}
 
 
@@ -98,10 +97,7 @@ def page(plan: Plan) -> Callable[[Finished], str]:
 
 {mislabelled_table(plan, found, name)}
 """)
-        return f"""# What a wrong constraint costs
-
-Written by `{COMMAND}`. All cells: [wrong.json](wrong.json).
-
+        return f"""\
 ![Macro-F1 by how wrong the constraints are](figures/wrong.png)
 
 Labelled words of the benchmarks (ten a label, movie fifty), nothing labelled, tf-idf, defaults; macro-F1 on test parts.

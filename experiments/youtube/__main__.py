@@ -15,7 +15,13 @@ SPLITS = 10
 
 def experiment(plan: Plan) -> Experiment:
     return Experiment(
-        "youtube", ("youtube",), (plan.first, plan.second), page(plan), summary=summary(plan), plot=plot(plan)
+        "youtube",
+        "Ten keyword rules as conditions",
+        ("youtube",),
+        (plan.first, plan.second),
+        page(plan),
+        summary=summary(plan),
+        plot=plot(plan),
     )
 
 

@@ -25,7 +25,6 @@ from experiments.youtube.cells import (
 )
 from experiments.youtube.collection import SPAM, TEST, VALID, Split
 
-COMMAND = "python -m experiments.youtube --page"
 NAMES = {
     "ap": "alternating projections",
     "ge": "generalized expectation",
@@ -149,10 +148,7 @@ def page(plan: Plan) -> Callable[[Finished], str]:
         picked = [plan.chosen(found, split, "ap").stated for split in plan.splits]
         counts = ", ".join(f"{target} on {picked.count(target)}" for target in sorted(set(picked)))
         n = sum(split.seed is not None and not split.once for split in plan.splits)
-        return f"""# Ten keyword rules as conditions
-
-Written by `{COMMAND}`. All cells: [youtube.json](youtube.json).
-
+        return f"""\
 ![Accuracy by what is stated of the rules](figures/youtube.png)
 
 Comments below videos, spam or not; ten rules vote on them or abstain. Each rule is one statement, "about u of the

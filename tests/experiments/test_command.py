@@ -33,9 +33,10 @@ def largest(found: Finished) -> list[Square]:
 def squares(*n: int, folders: tuple[str, ...] = ()) -> Experiment:
     return Experiment(
         "squares",
+        "Squares",
         folders,
         (lambda _: [Square(k) for k in n], largest),
-        page=lambda found: f"# Squares\n\n{len(found)} cells\n",
+        page=lambda found: f"{len(found)} cells\n",
         summary=lambda found: {"most": max(cell["square"] for cell in found.values())},
         plot=lambda _, path: path.write_bytes(b"figure"),
         missed=lambda found: ["ten"] if len(found) < 10 else [],
@@ -106,7 +107,9 @@ def test_the_page_its_json_and_its_figure(
     out, err = capsys.readouterr()
     assert "2 cells" in out
     assert "Missed: ten" in err
-    assert (tmp_path / "docs" / "squares.md").read_text(encoding="utf-8") == "# Squares\n\n2 cells\n"
+    text = (tmp_path / "docs" / "squares.md").read_text(encoding="utf-8")
+    assert text.startswith("# Squares\n\nWritten by `python -m experiments.squares --page`;")
+    assert text.endswith("\n\n2 cells\n")
     data = json.loads((tmp_path / "docs" / "squares.json").read_text(encoding="utf-8"))
     assert data["command"] == "python -m experiments.squares --page"
     assert data["summary"] == {"most": 16}

@@ -14,7 +14,7 @@ from experiments import development
 from experiments.command import run
 from experiments.oracle_words import LabelledWord, oracle_words
 from experiments.rivals import cells as rivals_cells
-from experiments.rivals.__main__ import QUICK, experiment
+from experiments.rivals.__main__ import QUICK
 from experiments.rivals.cells import TEN, Rival, Setup, some_labels, split_of
 from experiments.rivals.plan import FEW_LABELS, UNLABELLED
 from scipy import sparse
@@ -60,8 +60,7 @@ def _forget() -> None:
 @pytest.mark.slow
 def test_the_quick_run_prints_and_writes(collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
-    quick = experiment(QUICK)
-    assert run(quick, quick, ["--quick", "--page", "--jobs", "1", "--docs", str(tmp_path)]) == 0
+    assert run(QUICK, QUICK, ["--quick", "--page", "--jobs", "1", "--docs", str(tmp_path)]) == 0
     printed = capsys.readouterr().out
     assert (tmp_path / "rivals-experiments.md").read_text(encoding="utf-8") in printed
     found = json.loads((tmp_path / "rivals-experiments.json").read_text(encoding="utf-8"))["cells"]

@@ -164,7 +164,7 @@ def test_the_number_of_words_is_chosen_on_development_data(found: Finished) -> N
 
 
 def test_the_page_has_every_figure(found: Finished) -> None:
-    text = page(FULL, found, "the command")
+    text = page(FULL, found)
     rows = summary(FULL, found)["rows"]
     assert [(row["collection"], row["words"]) for row in rows] == list(FULL.settings)
     for row in rows:
@@ -172,7 +172,6 @@ def test_the_page_has_every_figure(found: Finished) -> None:
         assert f"**{row['ours'][OURS]:.3f} ± {row['standard_error'][OURS]:.3f}**" in text
         assert all(f"{row['ours'][m]:.3f}" in text for m in (BASE, GE, AP, VOTE, SUPERVISED))
         assert f"| {row['paper'][AP]:.3f} |" in text
-    assert "the command" in text
 
 
 def test_alike_is_not_better(found: Finished) -> None:
@@ -185,7 +184,7 @@ def test_one_split_has_neither_errors_nor_p_values() -> None:
     cells: dict[str, Any] = {}
     for stage in plan.stages:
         cells |= {cell.key: made_up(cell) for cell in stage(cells)}  # type: ignore[arg-type]
-    assert "±" not in page(plan, cells, "c").split("## What was done")[0].replace("mean ± standard", "")
+    assert "±" not in page(plan, cells).split("## What was done")[0].replace("mean ± standard", "")
     assert not best(plan, cells, ("movie", INFOGAIN), OURS)
 
 
@@ -196,7 +195,7 @@ def test_what_is_missed_is_told(found: Finished) -> None:
     for cell in FULL.runs(found, *setting):
         worse[cell.key]["amounts"][str(cell.amounts[0])]["methods"][OURS]["macro_f1"] = 0.6
     assert missed(FULL, worse) == [f"webkb, LDA: 0.600, goal {GOALS[setting]:g} (-0.030)"]
-    assert "webkb, LDA: 0.600, goal 0.63" in page(FULL, worse, "the command")
+    assert "webkb, LDA: 0.600, goal 0.63" in page(FULL, worse)
 
 
 def test_the_figure_is_written(found: Finished, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from experiments.command import Finished
-from experiments.table3.cells import CHOICES, SEEDS, SIZES, WORDS, Cell
+from experiments.table3.cells import CHOICES, SIZES, WORDS, Cell
 from experiments.table3.page import missed, page, plot, significance, summary
 from experiments.table3.plan import COLUMNS, FULL
 
@@ -50,11 +50,11 @@ def test_only_what_was_chosen_is_run_on_the_test_part(found: Finished) -> None:
     assert {cell.part for cell in final} == {"test"}
     told = {cell.key for name in FULL.others for n in SIZES for cell in FULL.other(name, n)}
     assert {(cell.method, cell.more) for cell in final if cell.key not in told} == {("supervised", ""), *BEST.items()}
-    assert len({cell.key for cell in final}) == len(final) == (5 + 5 + 1) + (4 + 3) * (5 + 5 + SEEDS)
+    assert len({cell.key for cell in final}) == len(final) == (5 + 5 + 1) + (4 + 3) * (5 + 5 + 5)
 
 
 def test_the_page_has_every_figure(found: Finished) -> None:
-    text = page(FULL, found, "the command")
+    text = page(FULL, found)
     rows = summary(FULL, found)["rows"]
     assert len(rows) == len(SIZES) * len(COLUMNS)
     assert all(f"{row['ours']:.3f}" in text for row in rows)
