@@ -81,14 +81,19 @@ class Cause:
             told += f"; learned from: {_listed(self.origins)}"
         return told
 
+    def reasons(self) -> dict[str, Any]:
+        """JSON-able, without what it is about: label, runner-up, and the parts; infinities are null."""
+        parts = {key: _plain(getattr(self, key)) for key in ("parts", "tilts", "origins")}
+        return {"label": self.label, "rival": self.rival, "log_odds": _finite(self.log_odds), **parts}
+
     def __str__(self) -> str:
         where = f"{self.index}" if self.position is None else f"{self.index}.{self.position}"
         return f"{where}: {self.text}\n    {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able: infinities are null."""
-        parts = {key: _plain(getattr(self, key)) for key in ("parts", "tilts", "origins")}
-        return asdict(self) | {"log_odds": _finite(self.log_odds), **parts, "sentence": self.sentence}
+        place = {"index": self.index, "position": self.position, "text": self.text}
+        return {**place, **self.reasons(), "sentence": self.sentence}
 
 
 @dataclass(frozen=True)

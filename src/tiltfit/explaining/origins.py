@@ -9,7 +9,8 @@ instance q − p is shared among the statements that fire there, along the strai
 
 (the value of Aumann and Shapley: shares sum to the whole, and a statement that adds nothing gets nothing). So the
 weights are an exact sum of parts: of each statement, of labels, of rules (known labels of partly labelled sequences
-included), and a rest, which is what the fit left undone (``tol``) and what has no ridge. Integrals are by Gauss and Legendre.
+included), and a rest, which is what the fit left undone (``tol``) and what has no ridge. Integrals are by Gauss and
+Legendre.
 
 Cost: for documents O(firings·labels) a node of the integral, and one product with X a statement; for sequences one
 forward–backward pass a statement and node.
