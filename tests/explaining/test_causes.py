@@ -49,7 +49,10 @@ def test_parts_sum_to_the_log_odds_of_the_model(classifier, top):
 
 @pytest.mark.parametrize("project", [False, True])
 def test_statements_sum_to_what_the_projection_adds(classifier, project):
-    q, found = classifier.project(TEXTS, prices="solve" if project else "fitted"), why(classifier, TEXTS, project=project)
+    q, found = (
+        classifier.project(TEXTS, prices="solve" if project else "fitted"),
+        why(classifier, TEXTS, project=project),
+    )
     for shares, cause in zip(q[:-1], found[:-1], strict=True):  # the last has a rule
         assert cause.tilted == pytest.approx(odds(shares, classifier.classes_, cause), abs=1e-6)
         assert {part.name for part in cause.tilts} == {name for name in ("puck", "bat", "ice") if name in cause.text}

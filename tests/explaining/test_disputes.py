@@ -37,7 +37,11 @@ def test_documents_by_the_formula(classifier):
     p, q = (shares[:, list(classifier.classes_).index("hockey")] for shares in
             (classifier.predict_proba(TEXTS), quiet_projection(classifier)))  # fmt: skip
     by = {entry.title: entry for entry in found}
-    for title, said, amount in (("up", "puck", 1 - p), ("down", "bat", p), ("idle", "", np.maximum(0.05 - p, p - 0.95))):
+    for title, said, amount in (
+        ("up", "puck", 1 - p),
+        ("down", "bat", p),
+        ("idle", "", np.maximum(0.05 - p, p - 0.95)),
+    ):
         here = [i for i, text in enumerate(TEXTS) if said in text and amount[i] > 1e-6]
         worst = sorted(here, key=lambda i: -amount[i])[:3]
         fights = by[title].fights
