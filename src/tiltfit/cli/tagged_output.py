@@ -33,7 +33,7 @@ class TaggedPredictions:
     why: Sequence[Sequence[Cause]] | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """``{"id": …, "tokens": […], "tags": […], "proba": [{class: p}, …], "why": [{…}, …]}``, sequence by sequence."""
+        """``{"id": …, "tokens": […], "tags": […], "proba": [{class: p}, …], "why": [{…}, …]}``, one by one."""
         names = [class_name(c) for c in self.classes]
         for k, (identifier, tokens, tags) in enumerate(zip(self.ids, self.tokens, self.tags, strict=True)):
             row = {"id": identifier, "tokens": list(tokens), "tags": plain(list(tags))}

@@ -210,13 +210,10 @@ def _amounts(
 
 def _rivals(p: FloatArray, labels: IntArray, q: FloatArray | None) -> IntArray:
     """The best other label of every position."""
-    others = (p if q is None else q).copy()
+    table = p if q is None else q
+    # Where everything else is ruled out, any of the others will do.
+    others = np.where(np.isneginf(table), np.finfo(np.float64).min, table)
     others[np.arange(len(labels)), labels] = -np.inf
-    # Where everything else is ruled out, the first of the others will do.
-    others[:, 0] = np.where(np.all(np.isneginf(others), axis=1) & (labels != 0), np.finfo(np.float64).min, others[:, 0])
-    if others.shape[1] > 1:
-        gone = np.all(np.isneginf(others), axis=1)
-        others[gone, 1] = np.finfo(np.float64).min
     return np.asarray(others.argmax(axis=1), dtype=np.intp)
 
 
