@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from tiltfit.language.constraint import Constraint as Constraint
     from tiltfit.language.constraint import ConstraintSet as ConstraintSet
     from tiltfit.language.expect import expect as expect
+    from tiltfit.pages.page import Page as Page
+    from tiltfit.pages.page import report_page as report_page
     from tiltfit.penalties.check import check_penalty as check_penalty
 
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
@@ -58,6 +60,8 @@ _HOME = {
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",
     "ConstraintSet": "tiltfit.language.constraint",
+    "Page": "tiltfit.pages.page",
+    "report_page": "tiltfit.pages.page",
     "check_penalty": "tiltfit.penalties.check",
     **dict.fromkeys(
         ["column", "feature", "first", "last", "phrase", "position", "punctuation", "regex", "when", "word"],

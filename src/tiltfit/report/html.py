@@ -1,0 +1,70 @@
+"""The constraint report as an HTML table: for pages and for notebooks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tiltfit.markup.element import Element, Node, element
+from tiltfit.markup.tables import Column, table
+from tiltfit.report.constraints import ConstraintReport, Entry, _drift, _numbers
+from tiltfit.report.targets import Key, Target, key_of
+
+SIGNS = {"met": "✓", "rules": "✓", "each": "✓", "missed": "≈", "learning": "…", "violated": "✕", "rests": "–"}
+"""What tells a verdict apart without its colour."""
+
+_ABOUT = {
+    "Model": "its expectation under the model",
+    "Projected": "its expectation under the model tilted by all constraints",
+    "Price": "log-odds that it adds to its event at one firing: how hard the data fight it",
+    "Support": "how often its condition fires",
+    "Drift": "how far its expectation has moved of late",
+}
+
+
+def constraint_table(
+    report: ConstraintReport,
+    targets: Mapping[Key, Target] | None = None,
+    pictures: Sequence[Node] | None = None,
+    *,
+    caption: str = "Constraints",
+    only: Sequence[int] | None = None,
+) -> Element:
+    """One row an entry (``only``: of these). ``targets``: what was asked, if it is known beyond the sentence;
+    ``pictures``: one an entry, in a column of their own."""
+    streamed = any(entry.drift is not None for entry in report)
+    headings = ["Constraint", *(["Where it stands"] if pictures else []), *(["Target"] if targets else [])]
+    headings += ["Model", "Projected", "Price", "Support", *(["Drift"] if streamed else []), "Verdict"]
+    numeric = {"Target", "Model", "Projected", "Price", "Support", "Drift"}
+    columns = [Column(h, h in numeric, _ABOUT.get(h)) for h in headings]
+    rows = []
+    for k in range(len(report)) if only is None else only:
+        entry = report[k]
+        support, model, projected, price = _numbers(entry)
+        row: list[Node | tuple[Node, ...]] = [_statement(entry)]
+        if pictures:
+            row.append(pictures[k])
+        if targets:
+            target = targets.get(key_of(entry))
+            row.append(None if target is None else target.words)
+        row += [model, projected, (price, _meaning(entry)), support]
+        row += [_drift(entry)] if streamed else []
+        rows.append([*row, verdict(entry)])
+    return table(caption, columns, rows, class_="constraints")
+
+
+def _statement(entry: Entry) -> tuple[Node, ...]:
+    part = f" [{entry.component}]" if entry.component is not None else ""
+    if entry.name is None:
+        return (entry.sentence + part,)
+    return (element("strong", entry.name + part), element("span", entry.sentence, class_="note"))
+
+
+def _meaning(entry: Entry) -> Node:
+    return element("span", getattr(entry, "meaning", "odds x2"), class_="note") if entry.price else None
+
+
+def verdict(entry: Entry) -> Element:
+    """A sign and the verdict in words."""
+    told = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
+    sign = element("span", SIGNS.get(entry.status, ""), class_="sign", aria_hidden="true")
+    return element("span", sign, " ", told, class_=f"verdict {entry.status}")
