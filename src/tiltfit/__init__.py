@@ -18,6 +18,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tiltfit.comparison.compare import compare as compare
     from tiltfit.comparison.result import Comparison as Comparison
+    from tiltfit.displays.constraints import ConstraintDisplay as ConstraintDisplay
+    from tiltfit.displays.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from tiltfit.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
     from tiltfit.estimators.leave_one_out import leave_one_out as leave_one_out
@@ -60,6 +63,9 @@ _HOME = {
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",
     "ConstraintSet": "tiltfit.language.constraint",
+    "ConstraintDisplay": "tiltfit.displays.constraints",
+    "ConvergenceDisplay": "tiltfit.displays.convergence",
+    "ReliabilityDisplay": "tiltfit.displays.reliability",
     "Page": "tiltfit.pages.page",
     "report_page": "tiltfit.pages.page",
     "check_penalty": "tiltfit.penalties.check",

@@ -45,9 +45,7 @@ STDOUT = Path("-")
 def report(
     ctx: typer.Context,
     model: ModelArgument,
-    data: Annotated[
-        list[str], typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable.", rich_help_panel=DATA)
-    ],
+    data: Annotated[list[str], typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable.", rich_help_panel=DATA)],
     output: Annotated[Path, typer.Option("--output", "-o", help="The page to write, such as report.html; -: stdout.")],
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of MODEL")

@@ -105,12 +105,12 @@ def rect(x: float, y: float, width: float, height: float, class_: str) -> Elemen
 
 def ring(x: float, y: float, class_: str) -> Element:
     """The mark of the model: hollow."""
-    return element("circle", cx=_number(x), cy=_number(y), r="4", class_=f"ring {class_}")
+    return element("circle", cx=_number(x), cy=_number(y), r="5.5", class_=f"ring {class_}")
 
 
 def dot(x: float, y: float, class_: str) -> Element:
     """The mark of the projection: filled."""
-    return element("circle", cx=_number(x), cy=_number(y), r="4.5", class_=f"dot {class_}")
+    return element("circle", cx=_number(x), cy=_number(y), r="3.5", class_=f"dot {class_}")
 
 
 def diamond(x: float, y: float, class_: str) -> Element:

@@ -59,10 +59,10 @@ def _histogram(confidence: FloatArray, unit: str) -> Element:
     counts, edges = np.histogram(confidence, bins=_BARS, range=(0.0, 1.0))
     most = float(counts.max())
     axes = Axes((0.0, 1.0), (0.0, most * 1.05), 260.0)
-    nodes: list[Node] = axes.frame(shares(), ticks(0.0, most), "how sure it is", unit)
+    nodes: list[Node] = axes.frame(shares(), ticks(0.0, most, 5), "how sure it is", unit)
     bottom = axes.at_y(0.0)
     for n, left, right in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         if n:
-            top = axes.at_y(n)
-            nodes.append(rect(axes.at_x(left) + 0.75, top, axes.at_x(right) - axes.at_x(left) - 1.5, bottom - top, "bar"))
+            x, top = axes.at_x(left) + 0.75, axes.at_y(n)
+            nodes.append(rect(x, top, axes.at_x(right) - 0.75 - x, bottom - top, "bar"))
     return svg(f"Histogram of the model's probability of what it predicts, {len(confidence):,} {unit}", nodes, 260.0)

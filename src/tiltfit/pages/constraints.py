@@ -39,8 +39,8 @@ def constraints_section(account: Account) -> Element:
                 element("em", "price"), " of a constraint is how hard the data fight it: nothing, where the model "
                 "agrees by itself."),
         figure(None, legend([("ring", "model"), ("dot", "projected"), ("band", "asked")])),
-        constraint_table(report, targets, pictures, only=shown, caption="Every constraint, what came of it, and at what "
-                         "price"),
+        constraint_table(report, targets, pictures, only=shown,
+                         caption="What was asked, what came of it, and its price"),
         left_out(len(report) - len(shown), "constraint"),
     )  # fmt: skip
 

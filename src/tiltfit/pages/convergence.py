@@ -22,8 +22,7 @@ def convergence_section(account: Account) -> Element:
     lead = f"{ended} after {count(len(history), 'round')}{f': {message}' if message else ''}."
     pictures = [
         _line(history, "objective", "What training lowers (Eq. 6).", log=False),
-        _line(history, "gradient", "The largest entry of the gradient, on a logarithmic scale: training ends when there "
-              "is nothing to gain.", log=True),
+        _line(history, "gradient", "The largest entry of the gradient, on a logarithmic scale.", log=True),
         _line(history, "worst_violation", "How far the constraint that is missed most is from its target.", log=False),
         _line(history, "dev_score", "The score on the development set.", log=False),
     ]  # fmt: skip

@@ -73,8 +73,8 @@ def coverage_section(account: Account, found: Coverage | str) -> Element:
     if found.never:
         some = "; ".join(f"“{title}”" for title in found.never[:_NEVER])
         more = f"; and {len(found.never) - _NEVER} more" if len(found.never) > _NEVER else ""
-        n = len(found.never)
-        never = element("p", f"{'One constraint finds' if n == 1 else f'{n} constraints find'} nothing here: {some}{more}.")
+        who = "One constraint finds" if len(found.never) == 1 else f"{len(found.never)} constraints find"
+        never = element("p", f"{who} nothing here: {some}{more}.")
     return section(
         "coverage",
         "Coverage",
@@ -90,7 +90,8 @@ def _lead(account: Account, found: Coverage) -> str:
     of_all = f"Some condition fires on {percent(found.share)} of {sum(found.depth):,} {account.unit}"
     if account.sequences is None:
         return f"{of_all}."
-    return f"{of_all}, in {percent(found.instances / max(1, found.all_instances))} of {count(found.all_instances, 'sequence')}."
+    reached = percent(found.instances / max(1, found.all_instances))
+    return f"{of_all}, in {reached} of {count(found.all_instances, 'sequence')}."
 
 
 def _bar(found: Coverage, unit: str) -> Element:

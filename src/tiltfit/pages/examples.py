@@ -16,8 +16,7 @@ from tiltfit.markup.element import Element, Node, element
 from tiltfit.pages.account import Account
 from tiltfit.pages.highlights import marked, spans, spans_of_words
 from tiltfit.pages.layout import left_out, percent, section
-from tiltfit.pages.sequences import shown_sequence
-from tiltfit.pages.tagged import Palette
+from tiltfit.pages.sequences import palette_of, shown_sequence
 from tiltfit.report.targets import key_of
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def _lead(account: Account, with_words: bool) -> list[Node]:
 
 def _dispute(account: Account, entry: Entry, dispute: Dispute, words: _Words | None) -> Element:
     target = account.targets.get(key_of(entry))
-    palette = None if account.sequences is None else Palette(account.classes)
+    palette = None if account.sequences is None else palette_of(account)
     items = []
     for fight in dispute.fights:
         if palette is not None:
@@ -82,16 +81,16 @@ def _facts(account: Account, entry: Entry, fight: Fight) -> list[Node]:
     what = account.unit.removesuffix("s") if account.sequences is None else "sequence"
     place = f"{what.capitalize()} {fight.index}"
     at = fight.index if account.sequences is None else _position(account, fight)
-    event = f"the model gives it {entry.amount(fight.model)}"
+    event = f"model {entry.amount(fight.model)}"
     if fight.projected is not None:
-        event += f", the constraints {entry.amount(fight.projected)}"
+        event += f" → projected {entry.amount(fight.projected)}"
     told = [place, event]
     if at is not None:
         label = account.classes[account.predicted[at]]
         told.append(f"predicted {label} ({percent(float(account.confidence[at]))})")
         if account.truth[at] >= 0:
             right = account.truth[at] == account.predicted[at]
-            told.append("rightly" if right else f"labelled {account.name(int(account.truth[at]))}")
+            told.append("as labelled" if right else f"labelled {account.name(int(account.truth[at]))}")
     return [" · ".join(told)]
 
 

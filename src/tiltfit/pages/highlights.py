@@ -71,7 +71,7 @@ def _apart(found: Iterable[Span]) -> list[Span]:
 
 def marked(text: str, asked: Sequence[Span], weighty: Sequence[Span] = ()) -> Element:
     """An excerpt around the first span: ``asked`` in boxes, ``weighty`` underlined."""
-    kinds = {span: "asked" for span in asked} | {s: "weighty" for s in weighty if not _overlaps(s, asked)}
+    kinds = dict.fromkeys(asked, "asked") | {s: "weighty" for s in weighty if not _overlaps(s, asked)}
     start, stop = _window(text, asked or weighty)
     nodes: list[Node] = ["… " if start else None]
     at = start

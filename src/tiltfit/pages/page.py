@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
 from typing import Any
 
+from tiltfit.errors import TiltfitWarning
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.pages.account import Account, account_of
@@ -86,17 +88,19 @@ def report_page(estimator: Any, X: Any, y: Any = None, *, title: str = "Constrai
     (6, False)
     """
     account = account_of(estimator, X, y)
-    covered = coverage(account)
-    parts = [
-        constraints_section(account),
-        examples_section(account),
-        sequences_section(account),
-        proportions_section(account),
-        coverage_section(account, covered),
-        calibration_section(account),
-        convergence_section(account),
-        _notes(account),
-    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiltfitWarning)  # what there is to say of X is among the account's notes
+        covered = coverage(account)
+        parts = [
+            constraints_section(account),
+            examples_section(account),
+            sequences_section(account),
+            proportions_section(account),
+            coverage_section(account, covered),
+            calibration_section(account),
+            convergence_section(account),
+            _notes(account),
+        ]
     return Page(title, _lead(account, covered), tuple(part for part in parts if part is not None))
 
 
@@ -112,7 +116,7 @@ def _lead(account: Account, covered: Coverage | str) -> tuple[Node, ...]:
     if account.sequences is not None:
         data += f" in {count(account.sequences.n_sequences, 'sequence')}"
     classes = count(len(account.classes), "label" if account.sequences is not None else "class")
-    words = f"{type(estimator).__name__} · model {estimator.model} · {METHODS[estimator.method].name} · {classes} · {data}"
+    words = f"{type(estimator).__name__} · {estimator.model}, {METHODS[estimator.method].title} · {classes} · {data}"
     entries = account.report.entries
     hold = sum(entry.status in ("met", "rules", "each") for entry in entries)
     figures = [

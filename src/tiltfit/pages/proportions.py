@@ -14,7 +14,7 @@ from tiltfit.markup.element import Element, Node, element
 from tiltfit.markup.tables import Column, table
 from tiltfit.pages.account import Account
 from tiltfit.pages.axes import WIDTH, Axes, diamond, dot, label, line, rect, ring, shares, svg
-from tiltfit.pages.layout import figure, legend, left_out, percent, section
+from tiltfit.pages.layout import figure, left_out, legend, percent, section
 
 _MOST = 20  # labels that are shown
 _ROW = 22.0
@@ -133,9 +133,7 @@ def _within(stated: tuple[float, float], at: float, axes: Axes) -> bool:
 
 def _table(rows: Sequence[Proportion]) -> Element:
     columns = [Column("Label"), Column("Model", True), Column("Projected", True), Column("Labels", True)]
-    body = [
-        (one.name, percent(one.model), percent(one.projected), percent(one.labelled), _stated(one)) for one in rows
-    ]
+    body = [(one.name, percent(one.model), percent(one.projected), percent(one.labelled), _stated(one)) for one in rows]
     return table("Label proportions", [*columns, Column("Stated", True)], body)
 
 

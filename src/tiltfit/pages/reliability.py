@@ -1,7 +1,7 @@
 """Is the model as often right as it says? Of positions with labels, in bins of equal mass (``comparison.evidence``):
 
-    confidence_b = mean over bin b of p(predicted label),  accuracy_b = share of bin b that is right
-    calibration error = Σ_b n_b |accuracy_b − confidence_b| / Σ_b n_b
+confidence_b = mean over bin b of p(predicted label),  accuracy_b = share of bin b that is right
+calibration error = Σ_b n_b |accuracy_b − confidence_b| / Σ_b n_b
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def sequences_section(account: Account) -> Element | None:
     """None for documents."""
     if account.sequences is None:
         return None
-    palette = Palette(account.classes)
+    palette = palette_of(account)
     chosen = choose_sequences(account, _MOST)
     total = int((account.sequences.lengths > 0).sum())
     lead = "Each run of a label is a box with its name; the sequences that the model is least sure of come first."
@@ -30,6 +30,12 @@ def sequences_section(account: Account) -> Element | None:
         *(_article(account, k, palette) for k in chosen),
         left_out(total - len(chosen), "sequence"),
     )
+
+
+def palette_of(account: Account) -> Palette:
+    """Colours of the labels; those that the model gives most often differ most."""
+    often = np.bincount(account.predicted, minlength=len(account.classes))
+    return Palette([account.classes[k] for k in np.argsort(-often, kind="stable")])
 
 
 def choose_sequences(account: Account, most: int) -> list[int]:

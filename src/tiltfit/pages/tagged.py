@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.report.segments import OUTSIDE, find_segments
 
-COLOURS = 12  # the style sheet has as many; further labels have them again, with another line below
+COLOURS = 10  # the style sheet has as many; further labels have them again, with another line below
 _MOST_TOKENS = 80
 
 
 class Palette:
-    """A colour for each field: labels of BIO tags have that of their entity."""
+    """A colour for each field: labels of BIO tags have that of their entity. The first ones differ most."""
 
     def __init__(self, classes: Sequence[str]) -> None:
+        self.classes = list(classes)
         segments = [field for name in classes for field, _, _ in find_segments([name], classes)]
         self.fields = list(dict.fromkeys(segments))
 
@@ -42,11 +43,11 @@ def tagged(
     shown, wrong = labels[start:stop], _wrong(labels, truth)
     nodes: list[Node] = ["… " if start else None]
     done = 0
-    for field, first, last in [*find_segments(shown, palette.fields + list(labels)), (OUTSIDE, stop - start, stop - start)]:
+    for field, first, last in [*find_segments(shown, palette.classes), (OUTSIDE, len(shown), len(shown))]:
         nodes += _plain(tokens, start + done, start + first, wrong, at)
         if first < last:
             name = element("span", field, class_="label")
-            inside = _plain(tokens, start + first, start + last, wrong, at)
+            inside = _plain(tokens, start + first, start + last, wrong, at)[:-1]  # no space at the end of a box
             nodes += [element("span", name, " ", *inside, class_=f"run {palette.style(field)}"), " "]
         done = last
     nodes.append(f"… and {len(tokens) - stop} more tokens" if stop < len(tokens) else None)

@@ -178,6 +178,12 @@ class ConstraintReport:
             table.add_row(Text(_sentence(entry)), *_numbers(entry), *drift, Text(told, style=style))
         return table
 
+    def _repr_html_(self) -> str:
+        from tiltfit.markup.fragment import fragment
+        from tiltfit.report.html import constraint_table
+
+        return fragment(constraint_table(self))
+
     def __str__(self) -> str:
         if not self.entries:
             return "no constraints"

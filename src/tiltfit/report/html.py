@@ -34,13 +34,14 @@ def constraint_table(
     streamed = any(entry.drift is not None for entry in report)
     headings = ["Constraint", *(["Where it stands"] if pictures else []), *(["Target"] if targets else [])]
     headings += ["Model", "Projected", "Price", "Support", *(["Drift"] if streamed else []), "Verdict"]
-    numeric = {"Target", "Model", "Projected", "Price", "Support", "Drift"}
+    numeric = {"Model", "Projected", "Price", "Support", "Drift"}
     columns = [Column(h, h in numeric, _ABOUT.get(h)) for h in headings]
     rows = []
     for k in range(len(report)) if only is None else only:
         entry = report[k]
         support, model, projected, price = _numbers(entry)
-        row: list[Node | tuple[Node, ...]] = [_statement(entry)]
+        again = k > 0 and (report[k - 1].name, report[k - 1].sentence) == (entry.name, entry.sentence)
+        row: list[Node | tuple[Node, ...]] = [_statement(entry, again)]
         if pictures:
             row.append(pictures[k])
         if targets:
@@ -52,8 +53,11 @@ def constraint_table(
     return table(caption, columns, rows, class_="constraints")
 
 
-def _statement(entry: Entry) -> tuple[Node, ...]:
+def _statement(entry: Entry, again: bool) -> tuple[Node, ...]:
+    """``again``: the sentence stands in the row above, for another class."""
     part = f" [{entry.component}]" if entry.component is not None else ""
+    if again:
+        return (element("strong", entry.name + part if entry.name is not None else part.strip()),)
     if entry.name is None:
         return (entry.sentence + part,)
     return (element("strong", entry.name + part), element("span", entry.sentence, class_="note"))
