@@ -21,7 +21,9 @@ from tiltfit.pages.page import POLICY
 from tiltfit.pages.proportions import proportions
 from tiltfit.pages.sequences import choose_sequences
 
-HOSTILE = "puck <script>document.title='owned'</script><img src=x onerror=\"alert(1)\"></blockquote></style>&#60;b>\x00\ud800"
+HOSTILE = (
+    "puck <script>document.title='owned'</script><img src=x onerror=\"alert(1)\"></blockquote></style>&#60;b>\x00\ud800"
+)
 
 
 class Reader(HTMLParser):
