@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from tiltfit.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
-    from tiltfit.estimators.leave_one_out import leave_one_out as leave_one_out
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
     from tiltfit.estimators.tagger import TiltTagger as TiltTagger
+    from tiltfit.explaining.causes import why as why
+    from tiltfit.explaining.disputes import disputes as disputes
+    from tiltfit.explaining.leave_one_out import leave_one_out as leave_one_out
+    from tiltfit.explaining.sensitivity import sensitivity as sensitivity
     from tiltfit.inference.statistic import Statistic as Statistic
     from tiltfit.inference.statistics import register_statistic as register_statistic
     from tiltfit.language.conditions import column as column
@@ -53,7 +56,10 @@ _HOME = {
     "TiltTagger": "tiltfit.estimators.tagger",
     "compare": "tiltfit.comparison.compare",
     "Comparison": "tiltfit.comparison.result",
-    "leave_one_out": "tiltfit.estimators.leave_one_out",
+    "disputes": "tiltfit.explaining.disputes",
+    "leave_one_out": "tiltfit.explaining.leave_one_out",
+    "sensitivity": "tiltfit.explaining.sensitivity",
+    "why": "tiltfit.explaining.causes",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "constraints_from_labels": "tiltfit.estimators.from_labels",

@@ -55,9 +55,7 @@ def test_a_mark_longer_than_the_excerpt_is_cut_with_it() -> None:
 def test_markup_in_a_text_stays_text() -> None:
     text = "<b>puck</b> & <script>"
     html = str(marked(text, spans(word("puck"), text)))
-    assert html.startswith(
-        '<blockquote dir="auto">&lt;b&gt;<mark class="asked">puck</mark>&lt;/b&gt; &amp; &lt;script&gt;'
-    )
+    assert '>&lt;b&gt;<mark class="asked">puck</mark>&lt;/b&gt; &amp; &lt;script&gt;<' in html
 
 
 def test_other_columns_are_not_looked_for() -> None:

@@ -22,7 +22,7 @@ from tiltfit.pages.proportions import proportions
 from tiltfit.pages.sequences import choose_sequences
 
 HOSTILE = (
-    "puck <script>document.title='owned'</script><img src=x onerror=\"alert(1)\"></blockquote></style>&#60;b>\x00\ud800"
+    "puck <script>document.title='owned'</script><img src=x onerror=\"y\"></blockquote></style>&#60;b>\x00\ud800"
 )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 
+import pytest
+
 from tiltfit import TiltClassifier, expect, word
 from tiltfit.report.html import constraint_table
 from tiltfit.report.targets import Target, key_of, targets_of
@@ -16,11 +18,14 @@ CONSTRAINTS = [
     expect("b").at_most(0.95),
     expect(given=word("z")).distributed_as({"a": 0.7, "b": 0.3}),
 ]
-MODEL = TiltClassifier(CONSTRAINTS, classes=["a", "b"])
 
 
-def test_each_entry_finds_its_target() -> None:
-    model = MODEL.fit(["x y", "x z", "y z", "z"])
+@pytest.fixture(scope="module")
+def model() -> TiltClassifier:
+    return TiltClassifier(CONSTRAINTS, classes=["a", "b"]).fit(["x y", "x z", "y z", "z"])
+
+
+def test_each_entry_finds_its_target(model: TiltClassifier) -> None:
     targets = targets_of(model._constraints, ["a", "b"], "documents")
     found = [targets[key_of(entry)] for entry in model.constraint_report_]
     assert [(t.words, t.low, t.high) for t in found] == [
@@ -42,8 +47,7 @@ def test_numbers_of_events_per_sequence_are_no_shares() -> None:
     assert key[2] is None
 
 
-def test_the_table_says_what_the_entries_say() -> None:
-    model = MODEL.fit(["x y", "x z", "y z", "z"])
+def test_the_table_says_what_the_entries_say(model: TiltClassifier) -> None:
     report = model.constraint_report_
     root = ET.fromstring(str(constraint_table(report)))
     rows = list(root.iter("tr"))[1:]
@@ -54,13 +58,15 @@ def test_the_table_says_what_the_entries_say() -> None:
         assert entry.verdict in cells["Verdict"]
         assert cells["Support"] == f"{entry.support:,.0f}"
         if entry.price:
-            assert entry.meaning in cells["Price"]
+            word = "share" if entry.component is not None else "odds"
+            sign = "×" if entry.price > 0 else "÷"
+            assert cells["Price"].endswith(f"{word} {sign} {math.exp(abs(entry.price)):.3g}")
     # The sentence of a distribution is said once.
     assert "".join(root.itertext()).count(report[4].sentence) == 1
 
 
-def test_a_notebook_shows_the_report() -> None:
-    html = MODEL.fit(["x y", "x z", "y z", "z"]).constraint_report_._repr_html_()
+def test_a_notebook_shows_the_report(model: TiltClassifier) -> None:
+    html = model.constraint_report_._repr_html_()
     assert "&lt;x&gt;" in html
     assert "<x>" not in html
     assert html.startswith('<div class="tiltfit">')

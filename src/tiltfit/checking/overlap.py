@@ -8,19 +8,16 @@ A constraint points where its condition fires, if it expects more than half ther
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from tiltfit.checking.data import Data
+from tiltfit.data.excerpts import excerpt
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.methods.majority_vote import majority_vote
 
 _EXAMPLES = 3
-_LENGTH = 60  # characters of an example
-_BEFORE = 20  # characters of it before the first word
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ def find_disputes(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
         n = len(both)
         pair = int(number[a]), int(number[b])
         words = [w for k in pair for w in _words(constraints[k])]
-        shown = tuple((int(i), _shown(data, int(i), words)) for i in both[:_EXAMPLES])
+        shown = tuple((int(i), excerpt(data.scene.inputs, int(i), words)) for i in both[:_EXAMPLES])
         found.append(Dispute(*pair, n, n / float(size[a] + size[b] - n), shown))
     voices = np.asarray(np.diff(votes.fires.indptr))
     ordered = sorted(found, key=lambda d: (-d.overlap, -d.jaccard, d.first, d.second))
@@ -72,33 +69,3 @@ def find_disputes(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
 
 def _words(constraint: Constraint) -> tuple[str, ...]:
     return () if constraint.given is None else constraint.given.words
-
-
-def _shown(data: Data, i: int, words: Sequence[str]) -> str:
-    """A position as people would recognise it: its text around one of the words, or a token among its neighbours."""
-    scene = data.scene
-    if data.is_sequences:
-        first, last = scene.structure.first[scene.instance[i]], scene.structure.last[scene.instance[i]]
-        near = range(max(first, i - 2), min(last, i + 2) + 1)
-        return _cut(" ".join(f"[{scene.inputs.row(j)}]" if j == i else str(scene.inputs.row(j)) for j in near), ())
-    row = scene.inputs.row(i)
-    return _cut(
-        " | ".join(f"{name}: {value}" for name, value in row.items()) if isinstance(row, dict) else str(row), words
-    )
-
-
-def _cut(text: str, words: Sequence[str]) -> str:
-    """One line, not too long, that begins shortly before the first of the words.
-
-    >>> _cut("We are sorry to write again, but the parcel that was sent to us last week has lost its puck.", ["parcel"])
-    '… again, but the parcel that was sent to us last week has…'
-    """
-    line = " ".join(text.split())
-    if len(line) <= _LENGTH:
-        return line
-    found = [m.start() for w in words if (m := re.search(rf"\b{re.escape(w)}\b", line, re.IGNORECASE))]
-    start = max(0, min([*found, len(line)]) - _BEFORE) if found else 0
-    start = line.find(" ", start) if start else 0
-    rest = line[start:]
-    shown = rest if len(rest) <= _LENGTH else f"{rest[: _LENGTH - 2].rsplit(' ', 1)[0]}…"
-    return f"…{shown}" if start else shown

@@ -495,7 +495,7 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         q = marginals.node
         found = projected(model, potentials, marginals, grounded, prices, self._prices)
         if found is not None:
-            q[grounded.touched] = found[0].node
+            q[grounded.touched] = found.marginals.node
         known = np.flatnonzero(labels >= 0)
         q[known] = np.eye(len(self.classes_))[labels[known]]
         return q

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -153,10 +153,20 @@ def fitted_prices(grounded: Grounded, fit: Fit) -> dict[Key, float]:
     return dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
 
 
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """q on the touched instances, their structure and its potentials there, and the price of every row."""
+
+    marginals: Marginals
+    structure: Structure
+    potentials: Potentials
+    prices: FloatArray
+
+
 def projected(
     model: LogLinear, potentials: Potentials, p: Marginals, grounded: Grounded, prices: str, fitted: dict[Key, float]
-) -> tuple[Marginals, Structure, Potentials] | None:
-    """q on the touched instances, their structure and its potentials; None where nothing is constrained.
+) -> Projected | None:
+    """q on the touched instances; None where nothing is constrained.
 
     ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``.
     """
@@ -168,7 +178,7 @@ def projected(
     base = tilt.base(Potentials(potentials.node[positions], potentials.edge), p.log_z[grounded.touched])
     if prices == "fitted":
         shared = _known_prices(grounded, fitted)
-        return tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared)
+        return Projected(tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared), shared)
     with one_blas_thread():
         projection = project(tilt, base, told=True)
     if not projection.converged:
@@ -185,7 +195,7 @@ def projected(
     structure, tilted = tilt.structure, tilt.features.tilted(base, projection.prices[:n_shared])
     if isinstance(tilt.instances, SequenceRows):
         structure, tilted = tilt.instances.tilted(tilted, projection.prices[n_shared:])
-    return projection.marginals, structure, tilted
+    return Projected(projection.marginals, structure, tilted, projection.prices)
 
 
 @contextmanager

@@ -359,15 +359,14 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         _, labels, banned = encode_known_tags(y, sequences, self.classes_.tolist())
         p = self._infer(model, potentials)
         weight = sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
-        grounded = self._ground(_without_empty(sequences), model, weight, labels, banned=banned)
+        grounded = self._ground(without_empty(sequences), model, weight, labels, banned=banned)
         found = projected(model, potentials, p, grounded, prices, self._prices)
         best = model.structure.best(potentials, model.workers)[0] if decode else None
         if found is not None:
-            q, structure, tilted = found
             positions = model.structure.positions(grounded.touched)
-            p.node[positions] = q.node
+            p.node[positions] = found.marginals.node
             if best is not None:
-                best[positions] = structure.best(tilted, model.workers)[0]
+                best[positions] = found.structure.best(found.potentials, model.workers)[0]
         known = np.flatnonzero(labels >= 0)
         p.node[known] = np.eye(len(self.classes_))[labels[known]]
         if best is not None:
@@ -405,7 +404,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """X, the model on its sequences that are not empty, and its potentials there."""
         check_is_fitted(self)
         sequences = as_sequences(X)
-        full = _without_empty(sequences)
+        full = without_empty(sequences)
         workers = Workers(threads(self.n_jobs))
         matrix = self._encoder.transform(full)
         refuse_counts(vars(self).get("_generates", ""), matrix, self._encoder.names)
@@ -480,7 +479,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if kept_aside is None:
             return None
         with naming_dev():
-            sequences = _without_empty(as_sequences(kept_aside[0]))
+            sequences = without_empty(as_sequences(kept_aside[0]))
             _, labels = encode_tags(kept_aside[1], as_sequences(kept_aside[0]), classes.tolist())
             matrix = encoder.transform(sequences)
             aside = encoder.model(matrix, sequences, classes.tolist(), model.workers, valid=bool(self.valid_only))
@@ -527,7 +526,7 @@ def _named(constraints: ConstraintSet) -> list[object]:
     return [name for constraint in constraints for name in constraint.names]
 
 
-def _without_empty(sequences: Sequences) -> Sequences:
+def without_empty(sequences: Sequences) -> Sequences:
     """The same positions; sequences without any are left out."""
     full = sequences.lengths > 0
     if full.all():

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from tiltfit.errors import ConstraintError, did_you_mean
 from tiltfit.language.prose import join, percent, show
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact, Label, labels, plain, real
+from tiltfit.language.values import Exact, Label, exact, labels, plain, real
 
 Document = dict[str, object]
 
@@ -48,6 +48,11 @@ class Relation(Exact):
     def names(self) -> tuple[Label, ...]:
         """The labels that the relation names."""
         return ()
+
+    @abstractmethod
+    def moved(self, by: float, most: float, label: Label | None = None) -> Relation:
+        """The same with its targets moved by ``by``, kept inside [0, ``most``]. ``label``: whose share of a
+        distribution is moved; those of the others give way in proportion."""
 
     def check(self, share: bool) -> str | None:
         """What is wrong with the targets, if they speak of a share (or else of a count)."""
@@ -96,6 +101,9 @@ class _Single(Relation):
     @property
     def numbers(self) -> tuple[float, ...]:
         return (self.target,)
+
+    def moved(self, by: float, most: float, label: Label | None = None) -> Relation:
+        return replace(self, target=_inside(self.target + by, most))
 
     @property
     def code(self) -> str:
@@ -203,6 +211,9 @@ class Between(Relation):
     def interval(self) -> tuple[float, float]:
         return self.low, self.high
 
+    def moved(self, by: float, most: float, label: Label | None = None) -> Relation:
+        return Between(_inside(self.low + by, most), _inside(self.high + by, most))
+
     @property
     def code(self) -> str:
         return f"between({_number(self.low)}, {_number(self.high)}"
@@ -249,6 +260,18 @@ class DistributedAs(Relation):
     def numbers(self) -> tuple[float, ...]:
         return tuple(share for _, share in self.shares)
 
+    def moved(self, by: float, most: float, label: Label | None = None) -> Relation:
+        shares = dict(zip(map(exact, self.names), self.numbers, strict=True))
+        if label is None or exact(label) not in shares:
+            known = ", ".join(map(repr, self.names))
+            raise ConstraintError(f"{self.code}) has no single target to move: name one of {known}.")
+        old = shares[exact(label)]
+        new = _inside(old + by, 1.0)
+        if old >= 1.0 and new < 1.0:
+            raise ConstraintError(f"{self.code}) leaves nothing to the other labels, so that none can take over.")
+        rest = (1.0 - new) / (1.0 - old) if old < 1.0 else 0.0
+        return DistributedAs(tuple((n, new if exact(n) == exact(label) else s * rest) for n, s in self.shares))
+
     def check(self, share: bool) -> str | None:
         return None  # checked above: it always speaks of shares
 
@@ -284,6 +307,11 @@ def _pairs(items: object) -> tuple[tuple[Label, float], ...]:
     if pairs is None or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
         raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {items!r}.")
     return tuple((name, share) for name, share in pairs)
+
+
+def _inside(target: float, most: float) -> float:
+    # Rounded, so that 0.9 + 0.05 reads 0.95.
+    return round(min(max(target, 0.0), most), 12)
 
 
 def _number(value: float) -> str:

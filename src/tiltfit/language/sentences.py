@@ -42,6 +42,21 @@ def titled(constraint: Constraint, unit: Unit = "documents") -> str:
     return constraint.name if constraint.name is not None else describe(constraint, unit)
 
 
+def event_subject(constraint: Constraint, unit: Unit = "documents") -> str | None:
+    """The event at one place, as a clause: ``a document with the word "puck" is hockey``. None for counts, shares of
+    other events and distributions, which have no such place or no such event.
+
+    >>> from tiltfit.language.expect import expect
+    >>> event_subject(expect.change().at_most(0.2))
+    'a transition changes the label'
+    """
+    unit = "tokens" if constraint.is_sequence else unit
+    if constraint.of is not None or constraint.event.counts or isinstance(constraint.relation, DistributedAs):
+        return None
+    event = constraint.event
+    return f"a {event.support(constraint.given, unit, plural=False)} {event.predicate(plural=False)}"
+
+
 def _share(constraint: Constraint, unit: Unit) -> str:
     event, words = constraint.event, constraint.relation.words(percent)
     if _is_probability(constraint, unit):

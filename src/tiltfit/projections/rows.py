@@ -114,7 +114,7 @@ def make_rows(
 ) -> Rows:
     """The rows of a constraint that fires somewhere. ``idle_groups``: the mean number of something also has rows for
     groups where it is not found, in which it may be found in other parts of the data; and so have shares."""
-    group, names = _groups(constraint, _touched(found), scene)
+    group, names = groups(constraint, looked_at(found), scene)
     # A group in which everything is known (on="all") or weighs nothing has nothing to decide. Nor has a share in one
     # where it can never happen: it could only ask that what it is a share of does not happen either.
     open_places = [piece.within(scene.is_open(piece)) for feature in found for piece in feature.pieces]
@@ -167,7 +167,8 @@ def _weights(places: list[Piece], group: IntArray, n_groups: int, scene: Scene) 
     return sums
 
 
-def _touched(found: list[Feature]) -> BoolArray:
+def looked_at(found: list[Feature]) -> BoolArray:
+    """The positions that a constraint speaks of."""
     masks = [piece.at for feature in found for piece in [*feature.pieces, *(feature.among or [])]]
     return np.asarray(np.logical_or.reduce(masks), dtype=np.bool_)
 
@@ -207,7 +208,7 @@ def _places(
     return scene.instance[at], of_group, scene.position_weight[at]
 
 
-def _groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[IntArray, list[object]]:
+def groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[IntArray, list[object]]:
     """The group of every instance (−1: the constraint does not fire there), and the groups' names."""
     n = len(scene.structure)
     if constraint.per == "dataset":

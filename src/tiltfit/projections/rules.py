@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -64,18 +64,18 @@ class Ban:
 
     def take(self, number: int, constraint: Constraint, found: list[Feature]) -> bool:
         """Whether the constraint is a hard 0 or 1; if so it is taken over as forbidden labels."""
-        if not constraint.is_hard or len(found) != 1:
+        if constraint.is_hard and found[0].statistic is not None:
+            self._refuse_beyond(constraint, found[0].statistic, found[0].pieces[0].at)
+        ruled = forbidden(constraint, found)
+        if ruled is None:
             return False
-        low, high = constraint.relation.interval
-        if found[0].statistic is not None:
-            return self._take_whole(number, constraint, found[0].statistic, found[0].pieces[0].at)
+        if ruled.statistic is not None:
+            self._take_whole(number, constraint, ruled.statistic, ruled.pieces[0].at)
+            return True
         counts = constraint.event.counts and constraint.of is None
-        if high > 0 and (low < 1 or counts):
-            return False
         at = np.zeros(self._scene.inputs.n, dtype=np.bool_)
-        for piece in found[0].pieces:
-            # A share of another event has the feature event − u·other, which must not exceed or go below 0 then.
-            banned = piece.table > 0 if high <= 0 else piece.table < (1 if constraint.of is None else 0)
+        for piece in ruled.pieces:
+            banned = piece.table > 0
             self._refuse_known(constraint, piece, banned)
             at |= piece.at
             if piece.on_edges:
@@ -88,8 +88,7 @@ class Ban:
             self.supports[number] = float(self._scene.weight[np.unique(self._scene.instance[at])].sum())
         return True
 
-    def _take_whole(self, number: int, constraint: Constraint, statistic: Statistic, at: BoolArray) -> bool:
-        """A mean that must be the least there is leaves no sequence any choice, and nor does the greatest."""
+    def _refuse_beyond(self, constraint: Constraint, statistic: Statistic, at: BoolArray) -> None:
         (low, high), scene = constraint.relation.interval, self._scene
         if high < statistic.least or low > statistic.most:
             reach = f"never below {statistic.least:g}" if high < statistic.least else f"never above {statistic.most:g}"
@@ -97,12 +96,10 @@ class Ban:
                 f"The constraint {scene.title(constraint)!r} cannot hold in {scene.noun} {scene.instance[at][0]}, nor "
                 f"in any other: what it counts is {reach}. Change its target, or soften it with slack=."
             )
-        if high == statistic.least:
-            beyond = excess(statistic, high)
-        elif low == statistic.most:
-            beyond = below_most(statistic)
-        else:
-            return False
+
+    def _take_whole(self, number: int, constraint: Constraint, beyond: Statistic, at: BoolArray) -> None:
+        """``beyond``: what must be 0."""
+        scene = self._scene
         here = np.zeros(len(scene.structure), dtype=np.bool_)
         here[scene.instance[at]] = True
         for s in np.flatnonzero(here & ~scene.unlabelled):
@@ -111,7 +108,6 @@ class Ban:
         self.whole.append((beyond, here))
         self._takers.append((constraint, at))
         self.supports[number] = float(scene.weight[here].sum())
-        return True
 
     def _refuse(self, constraint: Constraint, instance: int) -> None:
         raise ConflictError(
@@ -158,6 +154,27 @@ class Ban:
                 f"No label is left for {self._scene.noun} {instance}: {' and '.join(names)} together rule out all of "
                 "them. Soften one with slack= or a target inside (0, 1)."
             )
+
+
+def forbidden(constraint: Constraint, found: list[Feature]) -> Feature | None:
+    """What a hard statement of 0 or 1 rules out, as a feature that must be 0; None if it leaves a choice.
+
+    ``found``: its expectations. A mean that must be the least there is leaves no sequence any choice, and nor does the
+    greatest.
+    """
+    if not constraint.is_hard or len(found) != 1:
+        return None
+    (low, high), statistic = constraint.relation.interval, found[0].statistic
+    if statistic is not None:
+        if high == statistic.least:
+            return replace(found[0], statistic=excess(statistic, high))
+        return replace(found[0], statistic=below_most(statistic)) if low == statistic.most else None
+    if high > 0 and (low < 1 or (constraint.event.counts and constraint.of is None)):
+        return None
+    # A share of another event has the feature event − u·other, which must not exceed or go below 0 then.
+    least = 1 if constraint.of is None else 0
+    pieces = [Piece(p.at, (p.table > 0 if high <= 0 else p.table < least).astype(np.float64)) for p in found[0].pieces]
+    return Feature(pieces)
 
 
 @dataclass(frozen=True, eq=False)

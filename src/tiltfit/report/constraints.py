@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 MET = 0.005  # within half a per cent of what was asked
+_HARDLY = 1.05  # odds that are multiplied by no more than that hardly move
+_MOST = 7.0  # larger prices are told as more than e⁷ to one
 _FAR = 0.25  # a soft constraint missed by this much has hardly been heard
 
 
@@ -44,6 +47,8 @@ class Entry:
     ``model`` and ``projected`` are those of late then (``model`` is None where only samples could tell).
     ``model_violation``: as ``violation``, but under p itself: what methods that do not project are judged by. None
     where nobody has looked: in streams, and where the constraint rests or acts by rules.
+    ``subject``: what its event is, as "a document with the word "puck" is hockey"; None for counts and shares of other
+    events.
     ``role``: what a method that does not follow constraints did with it ("not used", "votes"). Then verdict, status
     (``met`` or ``missed``, hard or not) and ``worst_group`` are of the model. None: it was followed.
     """
@@ -66,6 +71,7 @@ class Entry:
     drift: float | None = None
     model_violation: float | None = None
     role: str | None = None
+    subject: str | None = None
 
     @property
     def title(self) -> str:
@@ -116,6 +122,37 @@ class Entry:
         return "holds by itself" if self.price == 0 else "holds"
 
     @property
+    def meaning(self) -> str:
+        """What its price does, in words: e^price multiplies odds under q."""
+        if self.price is None:
+            return {
+                "rests": "it says nothing here",
+                "rules": "it forbids: no odds are left to what it rules out",
+                "each": "its price is found anew for each",
+            }[self.status]
+        if self.price == 0:
+            return "it costs nothing: the model agrees by itself"
+        factor = math.exp(min(abs(self.price), _MOST))
+        odds = f"{'more than ' if abs(self.price) > _MOST else ''}{factor:.3g}"
+        if self.component is not None:
+            what = f"the share of {self.component} in each is"
+        elif self.counts:
+            what = "the odds of one more in a sequence are"
+        elif self.subject is not None:
+            what = f"the odds that {self.subject} are"
+        else:
+            what = "among what it is a share of, the odds of its event are"
+        does = "multiplied" if self.price > 0 else "divided"
+        told = f"{what} {does} by {odds}"
+        if self.component is not None:
+            told += ", before the shares are made to sum to one"
+        if self.groups > 1:
+            told += f", where it is strongest of {self.groups}"
+        if factor < _HARDLY:
+            told += "; the model agrees almost by itself" if self.status == "met" else "; it is hardly heard"
+        return told
+
+    @property
     def _of_model(self) -> str:
         """What the model does about it."""
         if self.status == "rules":
@@ -152,12 +189,13 @@ class ConstraintReport:
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """JSON-able rows."""
-        return [asdict(entry) | {"verdict": entry.verdict} for entry in self.entries]
+        return [asdict(entry) | {"verdict": entry.verdict, "meaning": entry.meaning} for entry in self.entries]
 
     @staticmethod
     def from_dicts(rows: Sequence[dict[str, Any]]) -> ConstraintReport:
         """The inverse of ``to_dicts``."""
-        return ConstraintReport(tuple(Entry(**{k: v for k, v in row.items() if k != "verdict"}) for row in rows))
+        told = ("verdict", "meaning")
+        return ConstraintReport(tuple(Entry(**{k: v for k, v in row.items() if k not in told}) for row in rows))
 
     def to_table(self) -> Table:
         """A table for the terminal (rich)."""
@@ -280,7 +318,7 @@ class _Rows:
             self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
 
     def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:
-        from tiltfit.language.sentences import describe
+        from tiltfit.language.sentences import describe, event_subject
 
         g, constraint = self._grounded, self._grounded.constraints[number]
         sentence = describe(constraint, unit)  # type: ignore[arg-type]
@@ -319,6 +357,7 @@ class _Rows:
             r_hat=r_hat,
             model_violation=float(np.max(of_model)),
             role=role,
+            subject=event_subject(constraint, unit),  # type: ignore[arg-type]
         )
 
 
@@ -335,10 +374,10 @@ def _numbers(entry: Entry) -> tuple[str, str, str, str]:
     if entry.projected is None or entry.price is None:
         return f"{entry.support:,.0f}", "", "", ""
     model = "" if entry.model is None else entry.amount(entry.model)
-    return f"{entry.support:,.0f}", model, entry.amount(entry.projected), _price(entry.price)
+    return f"{entry.support:,.0f}", model, entry.amount(entry.projected), signed(entry.price)
 
 
-def _price(price: float) -> str:
+def signed(price: float) -> str:
     """Two digits that count: the price of a constraint on thousands of rows is small, and still moves them all."""
     return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.relations import DistributedAs
-from tiltfit.language.sentences import describe
+from tiltfit.language.sentences import describe, event_subject
 from tiltfit.projections.expected import is_local
 from tiltfit.projections.ledger import Ledger
 from tiltfit.report.constraints import MET, ConstraintReport, Entry
@@ -41,7 +41,7 @@ def report_stream(
             label = str(classes[k]) if distribution else None
             sentence = describe(constraint, unit)  # type: ignore[arg-type]
             if len(rows):
-                entries.append(_entry(ledger, prices, constraint, rows, sentence, label))
+                entries.append(_entry(ledger, prices, constraint, rows, (sentence, unit), label))
             else:
                 status = "rests" if number not in apart else "each" if is_local(constraint) else "rules"
                 met = apart.get(number, 0.0)
@@ -50,7 +50,7 @@ def report_stream(
 
 
 def _entry(
-    ledger: Ledger, prices: FloatArray, constraint: Constraint, rows: IntArray, sentence: str, label: str | None
+    ledger: Ledger, prices: FloatArray, constraint: Constraint, rows: IntArray, said: tuple[str, str], label: str | None
 ) -> Entry:
     support, recent = ledger.column("support")[rows], ledger.column("recent_support")[rows]
     of_p, of_q = ledger.told(rows, "p"), ledger.told(rows, "q")
@@ -63,7 +63,7 @@ def _entry(
     n_bounds = len({ledger.keys[r][1] for r in rows})
     return Entry(
         name=constraint.name,
-        sentence=sentence,
+        sentence=said[0],
         component=label,
         support=float(support.sum()) / n_bounds,
         groups=len(rows) // n_bounds,
@@ -75,4 +75,5 @@ def _entry(
         worst_group=ledger.keys[rows[np.argmax(violation)]][2],
         counts=constraint.event.counts and constraint.of is None,
         drift=float(np.average(drift, weights=recent)) if known else None,
+        subject=event_subject(constraint, said[1]),  # type: ignore[arg-type]
     )

@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from dataclasses import asdict, dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError
-from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.development import parts
-from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.explaining.refit import Estimator, changed, fit_all, fit_with, labels_of, stated, unit_of
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
@@ -85,39 +82,39 @@ class Influences:
     def __getitem__(self, index: int) -> Influence:
         return self.entries[index]
 
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """JSON-able rows."""
+        return [asdict(e) | {"relief": e.relief, "gain": e.gain, "verdict": e.verdict} for e in self.entries]
+
     def __str__(self) -> str:
         return "\n".join(f"{entry.title}\n    {entry.verdict}" for entry in self.entries)
 
 
-def leave_one_out(estimator: TiltClassifier | TiltTagger, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
+def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
     """Fit with all constraints, then without each of them in turn, from the weights of the full fit.
 
-    ``estimator`` is left as it is. ``dev``: (X, y) kept aside; otherwise nothing is said of accuracy. It takes about as
-    many fits as there are constraints, each far shorter than the first.
+    ``estimator`` is left as it is; if it is fitted, the full fit begins with its weights. ``dev``: (X, y) kept aside;
+    otherwise nothing is said of accuracy. It takes about as many fits as there are constraints, each far shorter than
+    the first.
     """
-    unit: Unit = "tokens" if isinstance(estimator, TiltTagger) else "documents"
-    constraints = ConstraintSet.of(estimator.constraints, unit)
-    if len(constraints) == 0:
-        raise DataError("There is no constraint to leave out.")
+    constraints, unit = stated(estimator, "leave out"), unit_of(estimator)
     parts(dev, patience=1)  # refuses what is no development set
-    full = clone(estimator).fit(X, y)
+    full = fit_all(estimator, X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each fit would repeat what the full one said
-        classes = full.classes_.tolist()
-        labels, score, missed = _labels(full, X), _score(full, dev), _missed(full, constraints)
+        labels, score, missed = labels_of(full, X), _score(full, dev), _missed(full, constraints)
         entries = []
         for k, constraint in enumerate(constraints):
-            rest = ConstraintSet((*constraints[:k], *constraints[k + 1 :]), tuple(classes))
-            fewer = clone(estimator).set_params(constraints=rest, classes=classes, init=full)
+            rest = ConstraintSet((*constraints[:k], *constraints[k + 1 :]), tuple(full.classes_.tolist()))
             try:
-                fewer.fit(X, y)
+                fewer = fit_with(full, estimator, rest, X, y)
             except DataError:  # without it, there is nothing to learn from
                 entries.append(Influence(titled(constraint, unit), 1.0, 0.0, 0.0, score, None))
                 continue
             entries.append(
                 Influence(
                     title=titled(constraint, unit),
-                    changed=float(np.mean([a != b for a, b in zip(labels, _labels(fewer, X), strict=True)])),
+                    changed=changed(labels, labels_of(fewer, X)),
                     others=_mean([*missed[:k], *missed[k + 1 :]]),
                     others_without=_mean(_missed(fewer, rest)),
                     score=score,
@@ -127,7 +124,7 @@ def leave_one_out(estimator: TiltClassifier | TiltTagger, X: Any, y: Any = None,
     return Influences(tuple(sorted(entries, key=lambda e: (min(e.gain or 0.0, 0.0), -e.relief))))
 
 
-def _missed(fitted: TiltClassifier | TiltTagger, constraints: ConstraintSet) -> list[float]:
+def _missed(fitted: Estimator, constraints: ConstraintSet) -> list[float]:
     """By how much every constraint misses its target, under q; of a distribution the class that misses most."""
     told = iter(fitted.constraint_report_)
     sizes = [len(fitted.classes_) if isinstance(c.relation, DistributedAs) else 1 for c in constraints]
@@ -138,10 +135,5 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else 0.0
 
 
-def _labels(fitted: TiltClassifier | TiltTagger, X: Any) -> list[Any]:
-    found = fitted.predict(X)
-    return list(chain.from_iterable(found)) if isinstance(fitted, TiltTagger) else list(found)
-
-
-def _score(fitted: TiltClassifier | TiltTagger, dev: Any) -> float | None:
+def _score(fitted: Estimator, dev: Any) -> float | None:
     return None if dev is None else float(fitted.score(*dev))

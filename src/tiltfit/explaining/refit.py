@@ -1,0 +1,69 @@
+"""The same estimator with other constraints, from the weights of the full fit: far shorter than the first."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from tiltfit.data.inputs import Unit
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators.classifier import TiltClassifier
+from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.language.constraint import ConstraintSet
+
+FloatArray = npt.NDArray[np.float64]
+Estimator = TiltClassifier | TiltTagger
+
+
+def stated(estimator: Estimator, what: str) -> ConstraintSet:
+    """The constraints of an estimator, fitted or not. ``what``: what is to be done with them."""
+    if not isinstance(estimator, TiltClassifier | TiltTagger):
+        raise DataError(f"{estimator!r:.80} is no TiltClassifier or TiltTagger.")
+    lost = vars(estimator).get("_lost_constraints", ())
+    if lost:
+        raise UnsupportedError(
+            f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. Set "
+            "constraints= again and fit."
+        )
+    constraints = ConstraintSet.of(estimator.constraints, unit_of(estimator))
+    if len(constraints) == 0:
+        raise DataError(f"There is no constraint to {what}.")
+    return constraints
+
+
+def unit_of(estimator: Estimator) -> Unit:
+    return "tokens" if isinstance(estimator, TiltTagger) else "documents"
+
+
+def fit_all(estimator: Estimator, X: Any, y: Any) -> Estimator:
+    """A copy with all constraints, fitted; from the weights of ``estimator`` if it has some."""
+    copy = clone(estimator)
+    if estimator.__sklearn_is_fitted__():
+        copy.set_params(init=estimator)
+    return copy.fit(X, y)  # type: ignore[no-any-return]
+
+
+def fit_with(full: Estimator, estimator: Estimator, constraints: ConstraintSet, X: Any, y: Any) -> Estimator:
+    """A copy of ``estimator`` with other constraints, fitted from the weights of ``full``."""
+    copy = clone(estimator).set_params(constraints=constraints, classes=full.classes_.tolist(), init=full, n_init=1)
+    return copy.fit(X, y)  # type: ignore[no-any-return]
+
+
+def labels_of(fitted: Estimator, X: Any) -> list[Any]:
+    """The label of every document or token."""
+    found = fitted.predict(X)
+    return list(chain.from_iterable(found)) if isinstance(fitted, TiltTagger) else list(found)
+
+
+def shares_of(fitted: Estimator, X: Any) -> FloatArray:
+    """p of every document or token, rows × classes."""
+    return np.concatenate(fitted.predict_marginals(X)) if isinstance(fitted, TiltTagger) else fitted.predict_proba(X)
+
+
+def changed(before: list[Any], after: list[Any]) -> float:
+    """The share of labels that are others."""
+    return float(np.mean([a != b for a, b in zip(before, after, strict=True)]))
