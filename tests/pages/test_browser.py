@@ -90,7 +90,7 @@ def browse(path: Path, *options: str) -> tuple[str, list[str]]:
 def attack(url: str) -> str:
     own = "document.title='owned'"
     return (
-        f"puck <script>{own}</script><script src={url}/script></script><img src={url}/image onerror=\"{own}\">"
+        f'puck <script>{own}</script><script src={url}/script></script><img src={url}/image onerror="{own}">'
         f"<link rel=stylesheet href='{url}/style'></style></blockquote><iframe src={url}/frame></iframe>"
         f"<svg onload=\"{own}\"></svg><meta http-equiv=refresh content='0;url={url}/gone'>&lt;b&gt;\x00\ud800"
     )

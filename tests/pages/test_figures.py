@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit.comparison.evidence import Truth, figures, gather
@@ -45,6 +45,7 @@ def test_a_long_line_keeps_its_ends_and_few_points() -> None:
     assert float(points.split()[-1].split(",")[0]) == pytest.approx(axes.at_x(9999.0), abs=0.01)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.tuples(st.floats(0.5, 1.0), st.booleans()), min_size=1, max_size=60))
 def test_the_calibration_error_is_that_of_compare(rows: list[tuple[float, bool]]) -> None:
     sure, right = np.array([s for s, _ in rows]), np.array([r for _, r in rows])

@@ -16,14 +16,14 @@ from tests.pages.conftest import CONSTRAINTS, LABELS, SEQUENCES, TAGS, TEXTS
 from tiltfit import Page, TiltClassifier, TiltTagger, column, expect, feature, load, report_page, when, word
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, UnsupportedError
 from tiltfit.pages.account import account_of
+from tiltfit.pages.constraints import most_telling
 from tiltfit.pages.coverage import Coverage, coverage
 from tiltfit.pages.page import POLICY
 from tiltfit.pages.proportions import proportions
 from tiltfit.pages.sequences import choose_sequences
+from tiltfit.report.constraints import ConstraintReport, Entry
 
-HOSTILE = (
-    "puck <script>document.title='owned'</script><img src=x onerror=\"y\"></blockquote></style>&#60;b>\x00\ud800"
-)
+HOSTILE = "puck <script>document.title='owned'</script><img src=x onerror=\"y\"></blockquote></style>&#60;b>\x00\ud800"
 
 
 class Reader(HTMLParser):
@@ -165,13 +165,26 @@ def test_much_data_makes_no_larger_page(classifier: TiltClassifier) -> None:
     assert len(large.html) < 1.2 * len(small.html) + 2000
 
 
-def test_what_is_left_out_is_said() -> None:
-    said = [expect(f"b{k % 31}", given=word(f"w{k}")).about(0.1) for k in range(160)]
-    texts = [" ".join(f"w{j}" for j in range(160))] * 2
-    model = TiltClassifier(said, classes=[f"b{k}" for k in range(31)], max_iter=3, tol=1.0).fit(texts)
-    html = report_page(model, texts).html
-    assert "Left out: 10 constraints." in html
-    assert "Left out: 11 labels." in html
+def test_what_is_left_out_is_said(classifier: TiltClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltfit.pages.constraints._MOST", 2)
+    monkeypatch.setattr("tiltfit.pages.proportions._MOST", 1)
+    monkeypatch.setattr("tiltfit.pages.examples._MOST", 1)
+    html = report_page(classifier, TEXTS).html
+    n = len(classifier.constraint_report_)
+    assert f"Left out: {n - 2} constraints." in html
+    assert "Left out: 1 label." in html
+    assert len(re.findall("Left out", html)) == 3
+
+
+def test_the_constraints_that_are_kept_are_those_to_look_at() -> None:
+    def entry(price: float | None, status: str) -> Entry:
+        return Entry("n", "s", None, 1.0, 1, 0.5, 0.5, price, 0.0, status)
+
+    report = ConstraintReport(
+        tuple(entry(*e) for e in [(0.0, "met"), (3.0, "met"), (None, "rests"), (-4.0, "met"), (0.1, "violated")])
+    )
+    assert list(most_telling(report, 3)) == [2, 3, 4]
+    assert list(most_telling(report, 9)) == [0, 1, 2, 3, 4]
 
 
 def test_coverage_counts_conditions(classifier: TiltClassifier) -> None:

@@ -27,9 +27,11 @@ _MOST, _EACH = 6, 3  # constraints, and examples of each
 _WEIGHTY = 4  # words underlined in a document
 
 
-def examples_section(account: Account) -> Element:
-    """What is most at odds with each of the dearest constraints."""
+def examples_section(account: Account) -> Element | None:
+    """What is most at odds with each of the dearest constraints; None where there are none."""
     heading = "Disputed examples"
+    if not len(account.report):
+        return None
     X = account.X if account.sequences is None else account.sequences
     try:
         found = disputes(account.estimator, X, top=_EACH)
@@ -38,7 +40,7 @@ def examples_section(account: Account) -> Element:
     fought = [(entry, d) for entry, d in zip(account.report, found, strict=True) if d.fights]
     if not fought:
         return section("examples", heading, element("p", "Nothing in these data is at odds with a constraint."))
-    fought.sort(key=lambda pair: -max(fight.amount for fight in pair[1].fights))
+    fought.sort(key=lambda pair: (-abs(pair[1].price or 0.0), -pair[1].fights[0].amount))
     shown = fought[:_MOST]
     words = _Words.of(account, [fight.index for _, d in shown for fight in d.fights])
     return section(
@@ -52,7 +54,10 @@ def examples_section(account: Account) -> Element:
 
 def _lead(account: Account, with_words: bool) -> list[Node]:
     what = account.unit.removesuffix("s")
-    nodes: list[Node] = [f"For the constraints that are fought hardest, the {what}s where the model disagrees most. "]
+    nodes: list[Node] = [
+        f"For the constraints that are fought hardest, the {what}s where the model disagrees most. Prices are those of "
+        "these data. "
+    ]
     if with_words:
         nodes += ["A ", element("mark", "marked", class_="asked"), " word is what the constraint looks at; ",
                   element("mark", "underlined", class_="weighty"), " words speak most for the label that the model "
@@ -74,16 +79,16 @@ def _dispute(account: Account, entry: Entry, dispute: Dispute, words: _Words | N
             asked = spans(None if target is None else target.given, text)
             body = marked(text, asked, spans_of_words(words.weighty.get(fight.index, ()), text))
         items.append(element("article", element("p", *_facts(account, entry, fight), class_="facts"), body))
-    return element("div", element("h3", entry.title), element("p", dispute.verdict, class_="note"), *items)
+    told = f"{entry.sentence}. " if entry.name is not None else ""
+    says = told[:1].upper() + told[1:] + dispute.verdict[:1].upper() + dispute.verdict[1:] + "."
+    return element("div", element("h3", entry.title), element("p", says, class_="note"), *items)
 
 
 def _facts(account: Account, entry: Entry, fight: Fight) -> list[Node]:
     what = account.unit.removesuffix("s") if account.sequences is None else "sequence"
     place = f"{what.capitalize()} {fight.index}"
     at = fight.index if account.sequences is None else _position(account, fight)
-    event = f"model {entry.amount(fight.model)}"
-    if fight.projected is not None:
-        event += f" → projected {entry.amount(fight.projected)}"
+    event = f"model {entry.amount(fight.model)} → projected {entry.amount(fight.projected)}"
     told = [place, event]
     if at is not None:
         label = account.classes[account.predicted[at]]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.markup.tables import Column, table
-from tiltfit.report.constraints import ConstraintReport, Entry, _drift, _numbers
+from tiltfit.report.constraints import ConstraintReport, Entry, drift_of, numbers_of
 from tiltfit.report.targets import Key, Target, key_of
 
 SIGNS = {"met": "✓", "rules": "✓", "each": "✓", "missed": "≈", "learning": "…", "violated": "✕", "rests": "–"}
 """What tells a verdict apart without its colour."""
 
+_MOST, _HARDLY = 7.0, 1.005  # larger prices are told as more than e⁷; smaller factors would be told as 1
 _ABOUT = {
     "Model": "its expectation under the model",
     "Projected": "its expectation under the model tilted by all constraints",
@@ -39,7 +41,7 @@ def constraint_table(
     rows = []
     for k in range(len(report)) if only is None else only:
         entry = report[k]
-        support, model, projected, price = _numbers(entry)
+        support, model, projected, price = numbers_of(entry)
         again = k > 0 and (report[k - 1].name, report[k - 1].sentence) == (entry.name, entry.sentence)
         row: list[Node | tuple[Node, ...]] = [_statement(entry, again)]
         if pictures:
@@ -48,7 +50,7 @@ def constraint_table(
             target = targets.get(key_of(entry))
             row.append(None if target is None else target.words)
         row += [model, projected, (price, _meaning(entry)), support]
-        row += [_drift(entry)] if streamed else []
+        row += [drift_of(entry)] if streamed else []
         rows.append([*row, verdict(entry)])
     return table(caption, columns, rows, class_="constraints")
 
@@ -64,7 +66,16 @@ def _statement(entry: Entry, again: bool) -> tuple[Node, ...]:
 
 
 def _meaning(entry: Entry) -> Node:
-    return element("span", getattr(entry, "meaning", "odds x2"), class_="note") if entry.price else None
+    """What the price does to the odds of the event at one firing; ``Entry.meaning`` says it at length."""
+    if not entry.price:
+        return None
+    what = "share" if entry.component is not None else "odds"
+    factor = math.exp(min(abs(entry.price), _MOST))
+    more = "more than " if abs(entry.price) > _MOST else ""
+    told = f"{what} {'×' if entry.price > 0 else '÷'} {more}{factor:.3g}"
+    if factor < _HARDLY:
+        told = f"{what} hardly move{'s' if what == 'share' else ''}"
+    return element("span", told, class_="note", title=entry.meaning)
 
 
 def verdict(entry: Entry) -> Element:
