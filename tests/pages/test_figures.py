@@ -98,7 +98,7 @@ def test_runs_of_labels() -> None:
     html = str(tagged(["A", "B", "x", "T"], ["author", "author", "O", "title"], palette))
     assert html.count("run t0") == 1
     assert html.count("run t1") == 1
-    assert '<span class="label">author</span> A B</span> x <span' in html
+    assert '<span class="label">author</span>\u00a0A B</span> x <span' in html
 
 
 def test_entities_of_bio_tags() -> None:

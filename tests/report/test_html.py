@@ -61,7 +61,7 @@ def test_the_table_says_what_the_entries_say(model: TiltClassifier) -> None:
             word = "share" if entry.component is not None else "odds"
             sign = "×" if entry.price > 0 else "÷"
             factor = math.exp(abs(entry.price))
-            told = f"{word} {sign} {factor:.3g}" if factor >= 1.005 else f"{word} hardly move"
+            told = f"{word} {sign} {factor:.3g}" if factor >= 1.005 else "hardly moves"
             assert told in cells["Price"]
     # The sentence of a distribution is said once.
     assert "".join(root.itertext()).count(report[4].sentence) == 1

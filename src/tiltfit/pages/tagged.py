@@ -48,7 +48,7 @@ def tagged(
         if first < last:
             name = element("span", field, class_="label")
             inside = _plain(tokens, start + first, start + last, wrong, at)[:-1]  # no space at the end of a box
-            nodes += [element("span", name, " ", *inside, class_=f"run {palette.style(field)}"), " "]
+            nodes += [element("span", name, "\u00a0", *inside, class_=f"run {palette.style(field)}"), " "]
         done = last
     nodes.append(f"… and {len(tokens) - stop} more tokens" if stop < len(tokens) else None)
     return element("blockquote", *nodes, dir="auto", class_="sequence")

@@ -74,7 +74,7 @@ def _meaning(entry: Entry) -> Node:
     more = "more than " if abs(entry.price) > _MOST else ""
     told = f"{what} {'×' if entry.price > 0 else '÷'} {more}{factor:.3g}"
     if factor < _HARDLY:
-        told = f"{what} hardly move{'s' if what == 'share' else ''}"
+        told = "hardly moves"
     return element("span", told, class_="note", title=entry.meaning)
 
 
