@@ -249,6 +249,24 @@ def test_predictions_in_files(trained: Path, tmp_path: Path) -> None:
     assert set(rows[0]) == {"id", "label"}
 
 
+def test_predictions_with_their_causes(trained: Path, tmp_path: Path) -> None:
+    base = ["predict", trained / "m.tilt", trained / "test.jsonl", "--why"]
+    for options in ([], ["--project"]):
+        rows = document(*base, *options)["predictions"]
+        for row in rows:
+            why = row["why"]
+            assert why["rival"] not in (None, row["label"])
+            assert sum(part["amount"] for part in why["parts"]) == pytest.approx(why["log_odds"], abs=1e-4)
+            assert why["sentence"].startswith(f"{row['label']} rather than {why['rival']} (")
+        puck = next(row for row in rows if "puck" in {part["name"] for part in row["why"]["tilts"]})
+        assert puck["why"]["tilts"][0]["kind"] == "statement"
+    out = tmp_path / "out.csv"
+    assert run(*base, "-o", out, "--proba")[0] == 0
+    first, *others = list(csv.reader(out.read_text().splitlines()))
+    assert first == ["id", "label", "proba:baseball", "proba:hockey", "why"]
+    assert all(" rather than " in row[-1] for row in others)
+
+
 def test_projection_moves_predictions_towards_the_constraints(trained: Path) -> None:
     plain = document("predict", trained / "m.tilt", trained / "test.jsonl", "--proba")["predictions"]
     tilted = document("predict", trained / "m.tilt", trained / "test.jsonl", "--proba", "--project")["predictions"]

@@ -325,3 +325,14 @@ def test_check_knows_statistics_of_whole_sequences(tagging: Path, tmp_path: Path
     assert code == 1
     assert 'There is no statistic "repeat"' in err
     assert 'Did you mean "repeats"?' in err
+
+
+def test_causes_of_every_tag(tagging: Path) -> None:
+    rows = document("predict", tagging / "m.tilt", tagging / "test.conll", "--why")["predictions"]
+    for row in rows:
+        assert [len(row["tags"])] == [len(row["why"])]
+        for tag, why in zip(row["tags"], row["why"], strict=True):
+            assert sum(part["amount"] for part in why["parts"]) == pytest.approx(why["log_odds"], abs=1e-3)
+            assert why["sentence"].startswith(f"{tag} rather than ")
+    assert json.loads(run("predict", tagging / "m.tilt", tagging / "test.conll", "--why")[1].splitlines()[0])["why"]
+    assert "(--why)" in refused("predict", tagging / "m.tilt", tagging / "test.conll", "--why", "-o", "out.conll")

@@ -18,23 +18,28 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tiltfit.explaining.causes import Cause
+
 
 @dataclass(frozen=True)
 class Predictions:
-    """One label a document and, where asked for, the probability of each class."""
+    """One label a document and, where asked for, the probability of each class and its causes."""
 
     ids: Sequence[str]
     classes: Sequence[Any]
     labels: Sequence[Any]
     proba: npt.NDArray[np.float64] | None
+    why: Sequence[Cause] | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """``{"id": …, "label": …, "proba": {class: probability}}``, document by document."""
+        """``{"id": …, "label": …, "proba": {class: probability}, "why": {…}}``, document by document."""
         names = [class_name(c) for c in self.classes]
         for i, (identifier, label) in enumerate(zip(self.ids, self.labels, strict=True)):
             row = {"id": identifier, "label": plain(label)}
             if self.proba is not None:
                 row["proba"] = {name: short(p) for name, p in zip(names, self.proba[i], strict=True)}
+            if self.why is not None:
+                row["why"] = reasons(self.why[i])
             yield row
 
 
@@ -47,6 +52,17 @@ def class_name(value: Any) -> str:
 def short(p: float) -> float:
     """Six digits: no reader compares more, and files stay small. Small probabilities keep theirs."""
     return float(f"{p:.6g}")
+
+
+def reasons(cause: Cause) -> dict[str, Any]:
+    """Why, as JSON: the runner-up, the log-odds against it, what they are made of, and the same in a sentence."""
+    told = cause.reasons()
+    parts = {
+        key: [{**part, "amount": None if part["amount"] is None else short(part["amount"])} for part in told[key]]
+        for key in ("parts", "tilts")
+    }
+    odds = None if told["log_odds"] is None else short(told["log_odds"])
+    return {"rival": plain(told["rival"]), "log_odds": odds, **parts, "sentence": cause.sentence}
 
 
 def write_predictions(predictions: Predictions, path: Path | None) -> None:
@@ -67,9 +83,10 @@ def _write_jsonl(predictions: Predictions, file: TextIO) -> None:
 def _write_csv(predictions: Predictions, file: TextIO) -> None:
     names = [f"proba:{class_name(c)}" for c in predictions.classes] if predictions.proba is not None else []
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(["id", "label", *names])
+    writer.writerow(["id", "label", *names, *(["why"] if predictions.why is not None else [])])
     for row in predictions.rows():
-        writer.writerow([row["id"], class_name(row["label"]), *row.get("proba", {}).values()])
+        causes = [row["why"]["sentence"]] if "why" in row else []
+        writer.writerow([row["id"], class_name(row["label"]), *row.get("proba", {}).values(), *causes])
 
 
 @contextmanager

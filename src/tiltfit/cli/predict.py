@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,9 @@ from tiltfit.cli.terminal import Terminal, session
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
+    from tiltfit.explaining.causes import Causes
+
+_CAUSES = 5  # that are told of each
 
 
 def predict(
@@ -52,6 +56,9 @@ def predict(
         ),
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Add the main causes: words, transitions and statements, in log-odds.")
+    ] = False,
     project: Annotated[
         bool, typer.Option("--project", help="Tilt the predictions until these data meet the constraints, too.")
     ] = False,
@@ -73,31 +80,41 @@ def predict(
 
         options, loaded = DataOptions.of(ctx), load(model)
         if task_of(ctx, model, loaded, data) == "tag":
-            columns = columns_named(loaded._constraints) if project else []
+            columns = columns_named(loaded._constraints) if project or why else []
             sequences = options.sequences(data, labels=False, columns=columns)
-            layout = choose_layout(output, sequences.formats, proba=proba)
-            tagged = _tag(loaded, sequences, proba=proba, project=project)
+            layout = choose_layout(output, sequences.formats, proba=proba, why=why)
+            tagged = _tag(loaded, sequences, proba=proba, why=why, project=project)
             _deliver(terminal, tagged, all_labels(tagged.tags), output, lambda path: write_tagged(tagged, path, layout))
         else:
             rows = options.documents(data, labels=False, columns=columns_of(loaded, text))
-            found = _classify(loaded, rows, proba=proba, project=project)
+            found = _classify(loaded, rows, proba=proba, why=why, project=project)
             _deliver(terminal, found, found.labels, output, lambda path: write_predictions(found, path))
 
 
-def _classify(classifier: TiltClassifier, rows: Dataset, *, proba: bool, project: bool) -> Predictions:
+def _classify(classifier: TiltClassifier, rows: Dataset, *, proba: bool, why: bool, project: bool) -> Predictions:
     shares = classifier.project(rows.X) if project else classifier.predict_proba(rows.X)
     labels = classifier.classes_[shares.argmax(axis=1)]
-    return Predictions(rows.ids, list(classifier.classes_), list(labels), shares if proba else None)
+    causes = _causes(classifier, rows.X, project=project).entries if why else None
+    return Predictions(rows.ids, list(classifier.classes_), list(labels), shares if proba else None, causes)
 
 
-def _tag(tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, project: bool) -> TaggedPredictions:
+def _causes(estimator: TiltClassifier | TiltTagger, X: Any, *, project: bool) -> Causes:
+    from tiltfit import why
+
+    return why(estimator, X, project=project, top=_CAUSES)
+
+
+def _tag(tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, why: bool, project: bool) -> TaggedPredictions:
     """The most probable sequences of tags, which need not be the most probable tags of the tokens."""
-    shares = None
+    shares = causes = None
     with located(rows):
         tags: Sequence[Sequence[Any]] = tagger.project(rows.X, decode=True) if project else tagger.predict(rows.X)
         if proba:
             shares = tagger.project(rows.X) if project else tagger.predict_marginals(rows.X)
-    return TaggedPredictions(rows.ids, rows.tokens, tagger.classes_.tolist(), tags, shares)
+        if why:
+            listed = iter(_causes(tagger, rows.X, project=project))
+            causes = [list(islice(listed, len(of_one))) for of_one in tags]
+    return TaggedPredictions(rows.ids, rows.tokens, tagger.classes_.tolist(), tags, shares, causes)
 
 
 def _deliver(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO
 
-from tiltfit.cli.output import class_name, replacing_text, short
+from tiltfit.cli.output import class_name, reasons, replacing_text, short
 from tiltfit.cli.terminal import dumps, plain
 from tiltfit.errors import DataError, FileError
 
@@ -16,39 +16,45 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from tiltfit.explaining.causes import Cause
+
 Layout = Literal["conll", "jsonl"]
 
 
 @dataclass(frozen=True)
 class TaggedPredictions:
-    """One tag a token and, where asked for, the probability of each class."""
+    """One tag a token and, where asked for, the probability of each class and its causes."""
 
     ids: Sequence[str]
     tokens: Sequence[Sequence[str]]
     classes: Sequence[Any]
     tags: Sequence[Sequence[Any]]
     proba: Sequence[npt.NDArray[np.float64]] | None
+    why: Sequence[Sequence[Cause]] | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """``{"id": …, "tokens": […], "tags": […], "proba": [{class: probability}, …]}``, sequence by sequence."""
+        """``{"id": …, "tokens": […], "tags": […], "proba": [{class: p}, …], "why": [{…}, …]}``, one by one."""
         names = [class_name(c) for c in self.classes]
         for k, (identifier, tokens, tags) in enumerate(zip(self.ids, self.tokens, self.tags, strict=True)):
             row = {"id": identifier, "tokens": list(tokens), "tags": plain(list(tags))}
             if self.proba is not None:
                 marginals = self.proba[k].tolist()
                 row["proba"] = [{n: short(p) for n, p in zip(names, ps, strict=True)} for ps in marginals]
+            if self.why is not None:
+                row["why"] = [reasons(cause) for cause in self.why[k]]
             yield row
 
 
-def choose_layout(path: Path | None, formats: Sequence[str], *, proba: bool) -> Layout:
-    """By the name of the file, else as the data came; probabilities have no place in columns."""
+def choose_layout(path: Path | None, formats: Sequence[str], *, proba: bool, why: bool = False) -> Layout:
+    """By the name of the file, else as the data came; probabilities and causes have no place in columns."""
     names = {".conll": "conll", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
     suffix = Path(path.name.removesuffix(".gz")).suffix.lower() if path is not None else ""
     if suffix == ".csv":
         raise FileError(f"{path}: tags of sequences are written as CoNLL columns or JSONL. Name it .conll or .jsonl.")
-    if proba and names.get(suffix) == "conll":
-        raise FileError(f"{path}: CoNLL columns have no place for probabilities (--proba). Name it .jsonl.")
-    usual = "conll" if set(formats) == {"conll"} and not proba else "jsonl"
+    if (proba or why) and names.get(suffix) == "conll":
+        what = "probabilities (--proba)" if proba else "causes (--why)"
+        raise FileError(f"{path}: CoNLL columns have no place for {what}. Name it .jsonl.")
+    usual = "conll" if set(formats) == {"conll"} and not (proba or why) else "jsonl"
     return "conll" if names.get(suffix, usual) == "conll" else "jsonl"
 
 

@@ -81,14 +81,19 @@ class Cause:
             told += f"; learned from: {_listed(self.origins)}"
         return told
 
+    def reasons(self) -> dict[str, Any]:
+        """JSON-able, without what it is about: label, runner-up, and the parts; infinities are null."""
+        parts = {key: _plain(getattr(self, key)) for key in ("parts", "tilts", "origins")}
+        return {"label": self.label, "rival": self.rival, "log_odds": _finite(self.log_odds), **parts}
+
     def __str__(self) -> str:
         where = f"{self.index}" if self.position is None else f"{self.index}.{self.position}"
         return f"{where}: {self.text}\n    {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able: infinities are null."""
-        parts = {key: _plain(getattr(self, key)) for key in ("parts", "tilts", "origins")}
-        return asdict(self) | {"log_odds": _finite(self.log_odds), **parts, "sentence": self.sentence}
+        place = {"index": self.index, "position": self.position, "text": self.text}
+        return {**place, **self.reasons(), "sentence": self.sentence}
 
 
 @dataclass(frozen=True)
@@ -205,13 +210,10 @@ def _amounts(
 
 def _rivals(p: FloatArray, labels: IntArray, q: FloatArray | None) -> IntArray:
     """The best other label of every position."""
-    others = (p if q is None else q).copy()
+    table = p if q is None else q
+    # Where everything else is ruled out, any of the others will do.
+    others = np.where(np.isneginf(table), np.finfo(np.float64).min, table)
     others[np.arange(len(labels)), labels] = -np.inf
-    # Where everything else is ruled out, the first of the others will do.
-    others[:, 0] = np.where(np.all(np.isneginf(others), axis=1) & (labels != 0), np.finfo(np.float64).min, others[:, 0])
-    if others.shape[1] > 1:
-        gone = np.all(np.isneginf(others), axis=1)
-        others[gone, 1] = np.finfo(np.float64).min
     return np.asarray(others.argmax(axis=1), dtype=np.intp)
 
 

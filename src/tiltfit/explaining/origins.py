@@ -9,7 +9,8 @@ instance q − p is shared among the statements that fire there, along the strai
 
 (the value of Aumann and Shapley: shares sum to the whole, and a statement that adds nothing gets nothing). So the
 weights are an exact sum of parts: of each statement, of labels, of rules (known labels of partly labelled sequences
-included), and a rest, which is what the fit left undone (``tol``) and what has no ridge. Integrals are by Gauss and Legendre.
+included), and a rest, which is what the fit left undone (``tol``) and what has no ridge. Integrals are by Gauss and
+Legendre.
 
 Cost: for documents O(firings·labels) a node of the integral, and one product with X a statement; for sequences one
 forward–backward pass a statement and node.
@@ -170,17 +171,21 @@ class Path:
         node = self.structure.spread(self.omega)[:, None] * (r.node - p.node)
         return node, None if r.edge is None or p.edge is None else r.edge - p.edge
 
-    def shares(self) -> list[tuple[FloatArray, FloatArray | None]]:
-        """ω·θ_k·∫ Cov_{q_s}(y, f′_k) ds of every statement, on positions and on kinds of edges."""
+    def shares(self) -> list[tuple[FloatArray, FloatArray | None, IntArray | slice]]:
+        """ω·θ_k·∫ Cov_{q_s}(y, f′_k) ds of every statement, on positions and on kinds of edges; and which positions."""
         whole = Potentials(
             np.zeros_like(self.base.node), None if self.base.edge is None else np.zeros_like(self.base.edge)
         )
         for direction in self.directions:
-            at = direction.place >= 0
-            whole.node[at] += direction.node[direction.place[at]]
+            fires = direction.place >= 0
+            whole.node[fires] += direction.node[direction.place[fires]]
             if whole.edge is not None and direction.edge is not None:
                 whole.edge[...] += direction.edge
-        found: list[Any] = [None] * len(self.directions)
+        # Documents move only where a statement fires; labels of a sequence all move together.
+        alone = isinstance(self.structure, Independent)
+        where = [np.flatnonzero(d.place >= 0) if alone else slice(None) for d in self.directions]
+        nodes = [np.zeros_like(whole.node[at]) for at in where]
+        edges = [None if whole.edge is None else np.zeros_like(whole.edge) for _ in where]
         for s, ds in zip(*_nodes(whole), strict=True):
             at_s = Potentials(
                 self.base.node + s * whole.node,
@@ -189,19 +194,16 @@ class Path:
             here = tangent(self.structure, at_s, self.view.model.workers, self.omega)
             for k, direction in enumerate(self.directions):
                 node, edge = here.along(direction)
-                before = found[k]
-                if before is None:
-                    found[k] = ds * node, None if edge is None else ds * edge
-                else:
-                    before[0][...] += ds * node
-                    if edge is not None:
-                        before[1][...] += ds * edge
-        return found
+                nodes[k] += ds * node[where[k]]
+                total = edges[k]
+                if total is not None and edge is not None:
+                    total += ds * edge
+        return list(zip(nodes, edges, where, strict=True))
 
-    def for_model(self, node: FloatArray, edge: FloatArray | None) -> FloatArray:
-        """Moments of the model's features."""
+    def for_model(self, node: FloatArray, edge: FloatArray | None, at: IntArray | slice = slice(None)) -> FloatArray:
+        """Moments of the model's features. ``at``: the touched positions that ``node`` has."""
         full = np.zeros(self.view.potentials.node.shape)
-        full[self.positions] = node
+        full[self.positions[at]] = node
         sums = None
         if edge is not None and self.parent is not None and self.view.potentials.edge is not None:
             sums = np.zeros(self.view.potentials.edge.shape)

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from tiltfit.explaining.view import View
 from tiltfit.features.attributes import AttributeFeatures
@@ -63,12 +62,12 @@ class Scores:
     def _attributes(self, t: int) -> Iterator[tuple[int, float]]:
         features: Any = self.view.model.features
         X: Any = features.nodes.X if isinstance(features, ChainFeatures) else features.X
-        if sparse.issparse(X):
-            here = slice(X.indptr[t], X.indptr[t + 1])
-            yield from zip(X.indices[here].tolist(), X.data[here].tolist(), strict=True)
-        else:
+        if isinstance(X, np.ndarray):
             columns = np.flatnonzero(X[t])
             yield from zip(columns.tolist(), X[t, columns].tolist(), strict=True)
+        else:
+            here = slice(X.indptr[t], X.indptr[t + 1])
+            yield from zip(X.indices[here].tolist(), X.data[here].tolist(), strict=True)
 
     def _transitions(self, t: int, a: int, b: int) -> Iterator[Told]:
         """From the label before, and to the label after, by the attributes of the edge."""

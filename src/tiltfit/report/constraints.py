@@ -133,7 +133,9 @@ class Entry:
         if self.price == 0:
             return "it costs nothing: the model agrees by itself"
         factor = math.exp(min(abs(self.price), _MOST))
-        odds = f"{'more than ' if abs(self.price) > _MOST else ''}{factor:.3g}"
+        # Of odds that hardly move, the digits that do.
+        odds = f"{factor:.4g}" if factor < _HARDLY else f"{factor:.3g}"
+        odds = f"more than {odds}" if abs(self.price) > _MOST else odds
         if self.component is not None:
             what = f"the share of {self.component} in each is"
         elif self.counts:
