@@ -150,3 +150,14 @@ def test_no_interpreter_at_all_says_what_to_do(tmp_path: Path) -> None:
     told = find_python(PATH=str(tmp_path))
     assert told.returncode == 1
     assert "make PYTHON=" in told.stderr
+
+
+@posix
+def test_no_browser_is_no_failure(tmp_path: Path) -> None:
+    command = ["/bin/sh", str(ROOT / ".ci" / "install-browser")]
+    told = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert "will be skipped" in told.stdout
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    (tmp_path / "chromium").chmod(0o755)
+    told = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert told.stdout == "chromium is there\n"

@@ -20,6 +20,7 @@ from tiltfit.report.targets import Target
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 
 
+@settings(max_examples=40)
 @given(numbers, numbers)
 def test_ticks_are_few_and_inside(a: float, b: float) -> None:
     low, high = min(a, b), max(a, b)

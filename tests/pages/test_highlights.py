@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit import column, phrase, regex, word
@@ -16,6 +16,7 @@ CONDITIONS = [word("a"), word("A"), word("ab"), phrase("a b"), phrase("B a"), re
 
 
 @pytest.mark.parametrize("condition", CONDITIONS, ids=repr)
+@settings(max_examples=25)
 @given(texts)
 def test_something_is_marked_where_the_condition_fires_and_nowhere_else(condition: Condition, text: str) -> None:
     fires = bool(condition.fires(TextInputs([text]))[0])

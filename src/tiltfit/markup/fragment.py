@@ -12,6 +12,7 @@ _STYLE = """
 .tiltfit th, .tiltfit td { text-align: left; vertical-align: top; padding: .3em .9em .3em 0; border: 0;
   background: none; border-bottom: 1px solid color-mix(in srgb, currentColor 18%, transparent) }
 .tiltfit thead th { font-weight: 600; white-space: nowrap }
+.tiltfit tbody th { font-weight: normal }
 .tiltfit .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .tiltfit .note { display: block; opacity: .75 }
 """
