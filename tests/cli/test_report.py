@@ -15,12 +15,19 @@ TEXTS = ["the puck", "a puck and a bat", "the bat", "<script>alert(1)</script> p
 LABELS = ["hockey", "hockey", "baseball", None]
 
 
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("model") / "m.tilt"
+    said = [expect("hockey", given=word("puck")).about(0.9), expect("baseball").at_least(0.2)]
+    TiltClassifier(said, classes=["baseball", "hockey"]).fit(TEXTS).save(path)
+    return path.read_bytes()
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(model: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     rows = [{"text": t, "label": y} for t, y in zip(TEXTS, LABELS, strict=True)]
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    said = [expect("hockey", given=word("puck")).about(0.9), expect("baseball").at_least(0.2)]
-    TiltClassifier(said, classes=["baseball", "hockey"]).fit(TEXTS).save(tmp_path / "m.tilt")
+    (tmp_path / "m.tilt").write_bytes(model)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
