@@ -17,7 +17,7 @@ from tiltfit import TiltClassifier, TiltTagger, expect, load, word
 def main() -> None:
     installed = {str(path) for path in files("tiltfit") or ()}
     assert "site-packages" in tiltfit.__file__, tiltfit.__file__
-    assert "tiltfit/py.typed" in installed
+    assert {"tiltfit/py.typed", "tiltfit/pages/style.css"} <= installed
     assert not [name for name in installed if name.startswith(("tests", "benchmarks", "experiments"))]
     with tempfile.TemporaryDirectory() as folder:
         estimators(Path(folder))
@@ -51,6 +51,7 @@ def commands(folder: Path) -> None:
         run("check", str(constraints))
         run("train", "d.jsonl", "-c", str(constraints), "-o", "t.tilt")
     assert "billing" in run("predict", "t.tilt", "d.jsonl")
+    run("report", "t.tilt", "--data", "d.jsonl", "-o", "r.html")
 
 
 main()

@@ -159,3 +159,14 @@ def test_an_interpreter_that_pyenv_keeps_is_found(tmp_path: Path) -> None:
     python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     assert find_python(PATH=str(tmp_path), PYENV_ROOT=str(tmp_path)).stdout.strip() == str(python)
+
+
+@posix
+def test_no_browser_is_no_failure(tmp_path: Path) -> None:
+    command = ["/bin/sh", str(ROOT / ".ci" / "install-browser")]
+    told = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert "will be skipped" in told.stdout
+    (tmp_path / "chromium").write_text("#!/bin/sh\n")
+    (tmp_path / "chromium").chmod(0o755)
+    told = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert told.stdout == "chromium is there\n"

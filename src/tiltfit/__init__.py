@@ -18,6 +18,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tiltfit.comparison.compare import compare as compare
     from tiltfit.comparison.result import Comparison as Comparison
+    from tiltfit.displays.constraints import ConstraintDisplay as ConstraintDisplay
+    from tiltfit.displays.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from tiltfit.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
@@ -43,6 +46,8 @@ if TYPE_CHECKING:
     from tiltfit.language.constraint import Constraint as Constraint
     from tiltfit.language.constraint import ConstraintSet as ConstraintSet
     from tiltfit.language.expect import expect as expect
+    from tiltfit.pages.page import Page as Page
+    from tiltfit.pages.page import report_page as report_page
     from tiltfit.penalties.check import check_penalty as check_penalty
 
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
@@ -64,6 +69,11 @@ _HOME = {
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",
     "ConstraintSet": "tiltfit.language.constraint",
+    "ConstraintDisplay": "tiltfit.displays.constraints",
+    "ConvergenceDisplay": "tiltfit.displays.convergence",
+    "ReliabilityDisplay": "tiltfit.displays.reliability",
+    "Page": "tiltfit.pages.page",
+    "report_page": "tiltfit.pages.page",
     "check_penalty": "tiltfit.penalties.check",
     **dict.fromkeys(
         ["column", "feature", "first", "last", "phrase", "position", "punctuation", "regex", "when", "word"],

@@ -29,6 +29,7 @@ from tiltfit.estimators.encoders import (
     matrix_inputs,
 )
 from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, warn, warned_already
+from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
@@ -52,7 +53,7 @@ logger = logging.getLogger("tiltfit")
 FloatArray = npt.NDArray[np.float64]
 
 
-class TiltClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """min_λ  Σ_labelled −log p_λ(y|x) + α/2·‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(E_q[f′])]     (Eq. 6)
 
     A maximum-entropy classifier p_λ learned from labels, from constraints on unlabelled rows, or from both.

@@ -22,6 +22,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
 from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, solve, warn, warned_already
+from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import TAGGERS, Options, threads
 from tiltfit.estimators.sequence_encoder import (
     PLAIN_EDGES,
@@ -53,7 +54,7 @@ FloatArray = npt.NDArray[np.float64]
 Labels = list[Any]
 
 
-class TiltTagger(BaseEstimator):  # type: ignore[misc]
+class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     """min_λ  Σ_labelled −log p_λ(y|x) + α/2·‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(E_q[f′])]     (Eq. 6)
 
     A linear-chain conditional random field p_λ learned from labelled sequences, from constraints on unlabelled ones, or

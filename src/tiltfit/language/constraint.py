@@ -109,6 +109,11 @@ class Constraint(Exact):
         extra = "".join(f", {key}={value!r}" for key, value in strength.items() if value is not None)
         return f"{expectation}.{self.relation.code}{self.relation.options}{extra})"
 
+    def _repr_html_(self) -> str:
+        from tiltfit.language.html import constraint_html
+
+        return constraint_html(self)
+
     def _error(self, problem: str) -> ConstraintError:
         return ConstraintError(f"{self!r}: {problem}.")
 
@@ -292,6 +297,11 @@ class ConstraintSet(Exact, Sequence[Constraint]):
 
     def __iter__(self) -> Iterator[Constraint]:
         return iter(self.constraints)
+
+    def _repr_html_(self) -> str:
+        from tiltfit.language.html import set_html
+
+        return set_html(self)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.constraints))

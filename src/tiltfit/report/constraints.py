@@ -214,9 +214,15 @@ class ConstraintReport:
         for entry in self.entries:
             style = {"violated": "red", "rests": "yellow", "missed": ""}.get(entry.status, "")
             told = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
-            drift = [_drift(entry)] if streamed else []
-            table.add_row(Text(_sentence(entry)), *_numbers(entry), *drift, Text(told, style=style))
+            drift = [drift_of(entry)] if streamed else []
+            table.add_row(Text(_sentence(entry)), *numbers_of(entry), *drift, Text(told, style=style))
         return table
+
+    def _repr_html_(self) -> str:
+        from tiltfit.markup.fragment import fragment
+        from tiltfit.report.html import constraint_table
+
+        return fragment(constraint_table(self))
 
     def __str__(self) -> str:
         if not self.entries:
@@ -224,12 +230,12 @@ class ConstraintReport:
         lines = []
         for entry in self.entries:
             lines.append(_sentence(entry))
-            support, model, projected, price = _numbers(entry)
+            support, model, projected, price = numbers_of(entry)
             if entry.projected is None:
                 lines.append(f"    support {support}; {entry.verdict}")
             else:
                 groups = f" in {entry.groups} groups" if entry.groups > 1 else ""
-                drift = "" if entry.drift is None else f", drift {_drift(entry)}"
+                drift = "" if entry.drift is None else f", drift {drift_of(entry)}"
                 told = f"model {model}, " if model else ""
                 lines.append(
                     f"    {told}projected {projected}, price {price}, "
@@ -366,7 +372,8 @@ def _sentence(entry: Entry) -> str:
     return entry.sentence + part
 
 
-def _numbers(entry: Entry) -> tuple[str, str, str, str]:
+def numbers_of(entry: Entry) -> tuple[str, str, str, str]:
+    """Support, model, projected and price as people write them; empty where there is none."""
     if entry.projected is None or entry.price is None:
         return f"{entry.support:,.0f}", "", "", ""
     model = "" if entry.model is None else entry.amount(entry.model)
@@ -378,7 +385,8 @@ def signed(price: float) -> str:
     return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
 
 
-def _drift(entry: Entry) -> str:
+def drift_of(entry: Entry) -> str:
+    """The drift as people write it; empty where there is none."""
     if entry.drift is None:
         return ""
     return ("+" if entry.drift >= 0 else "-") + entry.amount(abs(entry.drift))

@@ -1,0 +1,39 @@
+"""How notebooks show an estimator: scikit-learn's diagram, and below it what became of the constraints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MOST = 30  # rows
+
+
+class ShownWithReport:
+    """Before scikit-learn's ``BaseEstimator`` among the bases."""
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + report_html(self)  # type: ignore[misc]
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:
+        bundle: dict[str, Any] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
+        if "text/html" in bundle:
+            bundle["text/html"] += report_html(self)
+        return bundle
+
+
+def report_html(estimator: Any) -> str:
+    """The constraint table of a fitted estimator, with targets; nothing before it is fitted."""
+    report = vars(estimator).get("constraint_report_")
+    if not report:
+        return ""
+    from tiltfit.markup.element import element
+    from tiltfit.markup.fragment import fragment
+    from tiltfit.report.html import constraint_table
+    from tiltfit.report.targets import targets_of
+
+    targets = targets_of(estimator._constraints, estimator.classes_.tolist(), estimator._unit)
+    ended = "converged" if estimator.converged_ else "not converged"
+    more, caption = len(report) - _MOST, f"{len(report)} statements, {ended}"
+    return fragment(
+        constraint_table(report, targets, caption=caption, only=range(min(_MOST, len(report)))),
+        element("p", f"Left out: {more:,} statements.", class_="note") if more > 0 else None,
+    )

@@ -1,0 +1,149 @@
+"""The page as a whole: what stands on it, and how it is written."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+from tiltfit.errors import TiltfitWarning
+from tiltfit.markup.element import Element, Node, element
+from tiltfit.methods.catalogue import METHODS
+from tiltfit.pages.account import Account, account_of
+from tiltfit.pages.calibration import calibration_section
+from tiltfit.pages.constraints import constraints_section
+from tiltfit.pages.convergence import convergence_section
+from tiltfit.pages.coverage import Coverage, coverage, coverage_section
+from tiltfit.pages.examples import examples_section
+from tiltfit.pages.layout import count, percent, section
+from tiltfit.pages.proportions import proportions_section
+from tiltfit.pages.sequences import sequences_section
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+"""What browsers are told to do for the page: apply its own style, and neither load, run nor send anything."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of HTML that needs no other file. ``save`` it; in a notebook it shows itself."""
+
+    title: str
+    lead: tuple[Node, ...]
+    sections: tuple[Element, ...]
+
+    @cached_property
+    def html(self) -> str:
+        """The whole document."""
+        head = element(
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", http_equiv="Content-Security-Policy", content=POLICY),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("meta", name="color-scheme", content="light dark"),
+            element("meta", name="referrer", content="no-referrer"),
+            element("title", self.title),
+            element("style", style()),
+        )
+        links = [element("li", element("a", _heading(s), href=f"#{dict(s.attributes)['id']}")) for s in self.sections]
+        body = element(
+            "body",
+            element("header", element("h1", self.title), *self.lead),
+            element("nav", element("ul", *links), aria_label="Sections"),
+            element("main", *self.sections),
+            element("footer", element("p", "Made by tiltfit. This page loads nothing and sends nothing.")),
+        )
+        return f"<!doctype html>\n{element('html', head, body, lang='en')}"
+
+    @property
+    def headings(self) -> list[str]:
+        """What the sections are called."""
+        return [_heading(part) for part in self.sections]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all."""
+        from tiltfit.storage.atomic import replacing
+
+        data = self.html.encode("utf-8")
+        with replacing(path) as file:
+            file.write(data)
+
+    def _repr_html_(self) -> str:
+        """In a frame of its own: its style must not leak into the notebook, nor the notebook's into it."""
+        return str(element("iframe", srcdoc=self.html, sandbox="", width="100%", height="720", title=self.title))
+
+
+def report_page(estimator: Any, X: Any, y: Any = None, *, title: str = "Constraint report") -> Page:
+    """A page about a fitted model and what it says of X: constraints with their prices, disputed examples, label
+    proportions, coverage, calibration and convergence. ``y``: labels of X, where there are any.
+
+    >>> from tiltfit import TiltClassifier, expect, report_page, word
+    >>> texts = ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]
+    >>> clf = TiltClassifier([expect("hockey", given=word("puck")).about(0.9),
+    ...                       expect("baseball", given=word("bat")).about(0.9)]).fit(texts)
+    >>> page = report_page(clf, texts)
+    >>> page.html.count("<section"), "http://" in page.html
+    (6, False)
+    """
+    account = account_of(estimator, X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiltfitWarning)  # what there is to say of X is among the account's notes
+        covered = coverage(account)
+        parts = [
+            constraints_section(account),
+            examples_section(account),
+            sequences_section(account),
+            proportions_section(account),
+            coverage_section(account, covered),
+            calibration_section(account),
+            convergence_section(account),
+            _notes(account),
+        ]
+    return Page(title, _lead(account, covered), tuple(part for part in parts if part is not None))
+
+
+def style() -> str:
+    """The style sheet."""
+    return files("tiltfit.pages").joinpath("style.css").read_text(encoding="utf-8")
+
+
+def _lead(account: Account, covered: Coverage | str) -> tuple[Node, ...]:
+    """What model this is, on what data, and the figures to look at first."""
+    estimator = account.estimator
+    data = f"{account.n:,} {account.unit}"
+    if account.sequences is not None:
+        data += f" in {count(account.sequences.n_sequences, 'sequence')}"
+    classes = count(len(account.classes), "label" if account.sequences is not None else "class")
+    words = f"{type(estimator).__name__} · {estimator.model}, {METHODS[estimator.method].title} · {classes} · {data}"
+    entries = account.report.entries
+    hold = sum(entry.status in ("met", "rules", "each") for entry in entries)
+    figures = [
+        ("constraints that hold", f"{hold} of {len(entries)}"),
+        (f"{account.unit} touched by a constraint", "–" if isinstance(covered, str) else percent(covered.share)),
+        _quality(account),
+        ("rounds" + ("" if estimator.converged_ else ", not converged"), f"{len(estimator.history_):,}"),
+    ]
+    cards = [element("div", element("dt", name), element("dd", value)) for name, value in figures]
+    return element("p", words, class_="lead"), element("dl", *cards, class_="figures-first")
+
+
+def _quality(account: Account) -> tuple[str, str]:
+    known = account.known
+    if len(known):
+        right = float((account.predicted[known] == account.truth[known]).mean())
+        return f"right, of {len(known):,} with labels", f"{right:.1%}"
+    return "mean confidence (no labels)", percent(float(account.confidence.mean()))
+
+
+def _heading(part: Element) -> str:
+    first = part.children[0]
+    assert isinstance(first, Element)
+    return str(first.children[0])
+
+
+def _notes(account: Account) -> Element | None:
+    if not account.notes:
+        return None
+    return section("notes", "Notes", element("ul", *(element("li", note) for note in account.notes), class_="notes"))
