@@ -23,7 +23,8 @@ from tiltfit.cli.online_options import Plan
 from tiltfit.cli.stream_output import Pulse, Watch
 from tiltfit.cli.terminal import Terminal
 from tiltfit.data.readers import chunks
-from tiltfit.report.constraints import ConstraintReport, Entry
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.entry import Entry
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tiltfit.pages.axes import Axes, ticks
 from tiltfit.pages.reliability import reliability
 from tiltfit.pages.strip import strip
 from tiltfit.pages.tagged import Palette, tagged
-from tiltfit.report.constraints import Entry
+from tiltfit.report.entry import Entry
 from tiltfit.report.targets import Target
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)

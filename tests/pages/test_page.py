@@ -21,7 +21,8 @@ from tiltfit.pages.coverage import Coverage, coverage
 from tiltfit.pages.page import POLICY
 from tiltfit.pages.proportions import proportions
 from tiltfit.pages.sequences import choose_sequences
-from tiltfit.report.constraints import ConstraintReport, Entry
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.entry import Entry
 
 HOSTILE = "puck <script>document.title='owned'</script><img src=x onerror=\"y\"></blockquote></style>&#60;b>\x00\ud800"
 

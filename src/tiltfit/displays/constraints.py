@@ -7,7 +7,8 @@ from typing import Any, Self
 
 from tiltfit.displays.canvas import MODEL, PROJECTED, TARGET, axes, fitted, shown, tidy
 from tiltfit.errors import DataError
-from tiltfit.report.constraints import ConstraintReport, Entry
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.entry import Entry
 from tiltfit.report.targets import Key, Target, key_of, targets_of
 
 

@@ -38,7 +38,8 @@ from tiltfit.projections.grounding import Grounded, Key, ground
 from tiltfit.projections.information import Projection
 from tiltfit.projections.sequences import SequenceRows
 from tiltfit.projections.stochastic import project
-from tiltfit.report.constraints import ConstraintReport, report_constraints
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.outcome import report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
 
 FloatArray = npt.NDArray[np.float64]

@@ -25,7 +25,7 @@ from tiltfit.explaining.expectations import Expectations, reach
 from tiltfit.explaining.statements import Statement, state, unknown_only
 from tiltfit.explaining.view import Estimator, View, check_explainable
 from tiltfit.language.relations import DistributedAs
-from tiltfit.report.constraints import signed
+from tiltfit.report.entry import signed
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

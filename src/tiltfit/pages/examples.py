@@ -21,7 +21,7 @@ from tiltfit.report.targets import key_of
 
 if TYPE_CHECKING:
     from tiltfit.explaining.disputes import Dispute, Fight
-    from tiltfit.report.constraints import Entry
+    from tiltfit.report.entry import Entry
 
 _MOST, _EACH = 6, 3  # constraints, and examples of each
 _WEIGHTY = 4  # words underlined in a document

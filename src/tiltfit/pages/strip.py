@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiltfit.markup.element import Element, Node
 from tiltfit.pages.axes import dot, line, rect, ring, svg
-from tiltfit.report.constraints import Entry
+from tiltfit.report.entry import Entry
 from tiltfit.report.targets import Target
 
 _WIDTH, _HEIGHT, _MARGIN, _MIDDLE = 120.0, 24.0, 7.0, 12.0

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.markup.tables import Column, table
-from tiltfit.report.constraints import ConstraintReport, Entry, drift_of, numbers_of
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.entry import Entry, drift_of, numbers_of
 from tiltfit.report.targets import Key, Target, key_of
 
 SIGNS = {"met": "✓", "rules": "✓", "each": "✓", "missed": "≈", "learning": "…", "violated": "✕", "rests": "–"}

@@ -12,7 +12,8 @@ from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import describe, event_subject
 from tiltfit.projections.expected import is_local
 from tiltfit.projections.ledger import Ledger
-from tiltfit.report.constraints import MET, ConstraintReport, Entry
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.entry import MET, Entry
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]

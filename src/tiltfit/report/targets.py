@@ -12,7 +12,7 @@ from tiltfit.language.constraint import Constraint
 from tiltfit.language.prose import amount, percent
 from tiltfit.language.relations import DistributedAs, Relation
 from tiltfit.language.sentences import describe
-from tiltfit.report.constraints import Entry
+from tiltfit.report.entry import Entry
 
 Key = tuple[str | None, str, str | None]
 
