@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from tiltfit.language.constraint import ConstraintSet as ConstraintSet
     from tiltfit.language.expect import expect as expect
     from tiltfit.penalties.check import check_penalty as check_penalty
+    from tiltfit.suggesting.suggest import suggest as suggest
+    from tiltfit.suggesting.suggestions import Suggestions as Suggestions
 
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
 _HOME = {
@@ -59,6 +61,8 @@ _HOME = {
     "Constraint": "tiltfit.language.constraint",
     "ConstraintSet": "tiltfit.language.constraint",
     "check_penalty": "tiltfit.penalties.check",
+    "suggest": "tiltfit.suggesting.suggest",
+    "Suggestions": "tiltfit.suggesting.suggestions",
     **dict.fromkeys(
         ["column", "feature", "first", "last", "phrase", "position", "punctuation", "regex", "when", "word"],
         "tiltfit.language.conditions",

@@ -14,6 +14,7 @@ from tiltfit.cli.demo import demo
 from tiltfit.cli.evaluate import evaluate
 from tiltfit.cli.predict import predict
 from tiltfit.cli.schema import schema
+from tiltfit.cli.suggest import suggest
 from tiltfit.cli.terminal import Settings
 from tiltfit.cli.train import train
 
@@ -46,5 +47,5 @@ def root(
     ctx.obj = Settings(debug=debug)
 
 
-for command in (train, predict, evaluate, compare, check, convert, schema, demo):
+for command in (train, predict, evaluate, compare, suggest, check, convert, schema, demo):
     app.command()(command)
