@@ -14,7 +14,8 @@ from tiltfit.checking.data import Data
 from tiltfit.checking.support import places_of
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
-from tiltfit.language.conditions import Condition, Phrase
+from tiltfit.language.combinations import Before
+from tiltfit.language.conditions import Condition, Phrase, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.suggesting.candidates import Candidates, IntArray, document_candidates
 from tiltfit.suggesting.context import examples
@@ -95,6 +96,9 @@ def suggest(
     elif np.any(data.scene.labels >= 0):
         view, tags = label_view(data), data.scene.labels
     else:
+        # A token and the one after it have the same neighbours, so that topics say the same of both.
+        apart = [j for j, c in enumerate(candidates.conditions) if not isinstance(c, Before) or c.part == punctuation]
+        candidates = candidates.keep(np.array(apart, dtype=np.intp))
         view = topic_view(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
     found = [scout.suggestions(candidates, view, "labels", n_examples)]
     if isinstance(rows, Sequences) and tags is not None and rows.kind == "tokens":

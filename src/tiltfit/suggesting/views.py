@@ -13,7 +13,7 @@ from tiltfit.checking.data import Data
 from tiltfit.errors import DataError
 from tiltfit.features.selection import learn_topics, topic_shares
 from tiltfit.inference.chain import Chains
-from tiltfit.language.conditions import Phrase
+from tiltfit.language.conditions import Feature, Word
 from tiltfit.language.events import Change
 from tiltfit.projections.occurrences import pieces
 from tiltfit.suggesting.candidates import Candidates
@@ -25,8 +25,8 @@ Source = Literal["labels", "model", "topics"]
 
 _LEARN_FROM = 2000  # positions that topics are learned from, at most
 _COLUMNS = 2000  # words that topics are learned from, at most
-_COMMON = 0.25  # a word of more than this share of all positions makes no topic
-_NEAR = 3  # tokens to each side that a token's topic is told by
+_COMMON = {False: 0.5, True: 0.01}  # a word of more than this share of documents (of tokens) makes no topic
+_NEAR = 5  # tokens to each side that a token's topic is told by
 _PASSES, _UPDATES, _BATCH = 5, 50, 256
 """Passes over the data, at least; of few data so many more that topics are updated often enough, by batches."""
 
@@ -81,7 +81,7 @@ def change_view(data: Data, view: View, labels: IntArray) -> View:
 
 def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: int) -> View:
     """Of topics (latent Dirichlet allocation) that a document has, or a token and its neighbours together."""
-    rows = _topic_columns(candidates)
+    rows = _topic_columns(candidates, _COMMON[data.is_sequences])
     if rows.shape[1] == 0:
         raise DataError(
             "There is nothing to learn topics from: no word is in enough documents and yet in few enough of them. "
@@ -96,17 +96,17 @@ def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: 
     return View("topics", shares, np.asarray(np.diff(rows.indptr) > 0), open_weight(data))
 
 
-def _topic_columns(candidates: Candidates) -> sparse.csr_array:
-    """The conditions that topics are made of: the most frequent ones that are not too frequent."""
+def _topic_columns(candidates: Candidates, common: float) -> sparse.csr_array:
+    """The words (or attributes) that topics are made of: the most frequent ones that are not too frequent."""
     counts = candidates.counts
-    single = np.array([not isinstance(c, Phrase) for c in candidates.conditions], dtype=np.bool_)
-    found = np.flatnonzero(single & (counts <= _COMMON * candidates.fires.shape[0]))
+    single = np.array([isinstance(c, Word | Feature) for c in candidates.conditions], dtype=np.bool_)
+    found = np.flatnonzero(single & (counts <= common * candidates.fires.shape[0]))
     kept = found[np.argsort(-counts[found], kind="stable")][:_COLUMNS]
     return sparse.csr_array(candidates.fires[:, np.sort(kept)])
 
 
 def _neighbours(data: Data) -> sparse.csr_array:
-    """1 for two tokens of the same sequence with fewer than four steps between them."""
+    """1 for two tokens of the same sequence that are near each other, or the same."""
     instance = data.scene.instance
     steps = range(-_NEAR, _NEAR + 1)
     pairs = []
