@@ -59,7 +59,7 @@ def suggest(
         typer.Option("--output", "-o", help="A constraint file (TOML) to write and fill in.", show_default=False),
     ] = None,
     top: Annotated[int, typer.Option(metavar="N", help="How many suggestions.")] = 20,
-    min_count: Annotated[int, typer.Option(metavar="N", help="Documents or tokens that each must apply to.")] = 3,
+    min_support: Annotated[int, typer.Option(metavar="N", help="Documents or tokens that each must apply to.")] = 3,
     longest: Annotated[int, typer.Option(metavar="N", help="Words of the longest phrase; 1: no phrases.")] = 3,
     topics: Annotated[int, typer.Option(metavar="N", help="How many topics, without labels or a model.")] = 10,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of the topics.")] = 0,
@@ -89,7 +89,7 @@ def suggest(
         if output is not None:
             check_output(output, [model, constraints, *data])
         asked = _read(ctx, task, data, model, constraints, classes, ignore_labels)
-        found = asked.suggest(top=top, min_count=min_count, longest=longest, n_topics=topics, random_state=seed)
+        found = asked.suggest(top=top, min_support=min_support, longest=longest, n_topics=topics, random_state=seed)
         if output is not None:
             with replacing_text(output) as file:
                 file.write(found.to_toml())

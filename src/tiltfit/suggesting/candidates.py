@@ -55,14 +55,16 @@ class Candidates:
         return Candidates([self.conditions[j] for j in columns], self.fires[:, columns])
 
 
-def document_candidates(inputs: Inputs, min_count: int, longest: int) -> Candidates:
-    """Words of at least two characters, and phrases of up to ``longest`` words, of at least ``min_count`` documents and
+def document_candidates(inputs: Inputs, min_support: int, longest: int) -> Candidates:
+    """Words of at least two characters, and phrases of up to ``longest`` words, of at least ``min_support`` documents and
     at most half of them. A matrix has the names of its columns for words, and no phrases."""
     if not isinstance(inputs, TextInputs | TableInputs):
         found = _names(inputs)
     else:
-        found = (pair for column in _columns(inputs) for pair in _runs(inputs.texts(column), column, min_count, longest))
-    often = ((c, p) for c, p in found if min_count <= len(p) <= MOST * inputs.n)
+        found = itertools.chain.from_iterable(
+            _runs(inputs.texts(column), column, min_support, longest) for column in _columns(inputs)
+        )
+    often = ((c, p) for c, p in found if min_support <= len(p) <= MOST * inputs.n)
     return Candidates.of(often, inputs.n)
 
 
@@ -84,8 +86,8 @@ def _names(inputs: Inputs) -> Iterator[Found]:
         yield spelt(Word, text), index.positions(text, case=False)
 
 
-def _runs(texts: Sequence[str], column: str | None, min_count: int, longest: int) -> Iterator[Found]:
-    """Runs of 1 to ``longest`` words that are in ``min_count`` texts, with these texts. As in a priori mining, a run
+def _runs(texts: Sequence[str], column: str | None, min_support: int, longest: int) -> Iterator[Found]:
+    """Runs of 1 to ``longest`` words that are in ``min_support`` texts, with these texts. As in a priori mining, a run
     can be frequent only if it is without its last word, and without its first. O(tokens · log tokens) a length."""
     numbers: dict[str, int] = {}
     tokens = [[numbers.setdefault(w, len(numbers)) for w in map(str.casefold, tokenise(text))] for text in texts]
@@ -94,7 +96,7 @@ def _runs(texts: Sequence[str], column: str | None, min_count: int, longest: int
     names: list[tuple[str, ...]] = [(word,) for word in numbers]
     at = np.arange(len(code))
     for length in range(1, longest + 1):
-        names, code, found = _frequent(names, code, text_of[at], min_count)
+        names, code, found = _frequent(names, code, text_of[at], min_support)
         for run, places in zip(names, found, strict=True):
             text = " ".join(run)
             # Folding makes signs of a few letters: then these would be other words than those of the texts.
@@ -110,15 +112,15 @@ def _runs(texts: Sequence[str], column: str | None, min_count: int, longest: int
 
 
 def _frequent(
-    names: list[tuple[str, ...]], code: IntArray, text_of: IntArray, min_count: int
+    names: list[tuple[str, ...]], code: IntArray, text_of: IntArray, min_support: int
 ) -> tuple[list[tuple[str, ...]], IntArray, list[IntArray]]:
-    """Only those of ``names`` that are in ``min_count`` texts: their names, the codes anew (−1: not frequent), and the
+    """Only those of ``names`` that are in ``min_support`` texts: their names, the codes anew (−1: not frequent), and the
     texts of each."""
     n_texts = int(text_of.max(initial=0)) + 1
     pairs = np.unique(code * n_texts + text_of)
     which, texts = pairs // n_texts, pairs % n_texts
     count = np.bincount(which, minlength=len(names))
-    kept = np.flatnonzero(count >= min_count)
+    kept = np.flatnonzero(count >= min_support)
     anew = np.full(len(names) + 1, -1, dtype=np.int64)
     anew[kept] = np.arange(len(kept))
     ends = np.concatenate([[0], np.cumsum(count)])

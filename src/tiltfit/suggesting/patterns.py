@@ -23,22 +23,22 @@ _ALIKE = ("^(19|20)[0-9]{2}$", "[0-9]", "^[A-Z]", "^[A-Z]{2,}$")
 """Besides the shapes that are seen: a year, a digit anywhere, a capital first, nothing but capitals."""
 
 
-def token_candidates(inputs: Inputs, items: Sequence[object], min_count: int) -> Candidates:
+def token_candidates(inputs: Inputs, items: Sequence[object], min_support: int) -> Candidates:
     """Of tokens: the token itself, its shape, the token before it, punctuation here and before, first and last.
-    Of attributes: each of them. At least ``min_count`` positions, and at most half of all."""
+    Of attributes: each of them. At least ``min_support`` positions, and at most half of all."""
     found = _attributes(items) if isinstance(items, AttributeRows) else _tokens(inputs)
-    often = ((c, p) for c, p in found if min_count <= len(p) <= MOST * inputs.n)
+    often = ((c, p) for c, p in found if min_support <= len(p) <= MOST * inputs.n)
     return Candidates.of(often, inputs.n)
 
 
-def change_candidates(inputs: Inputs, min_count: int) -> Candidates:
+def change_candidates(inputs: Inputs, min_support: int) -> Candidates:
     """Where a label might change: at a token, after a token, after punctuation. An edge stands at its second token."""
     found = itertools.chain(_plain(inputs, (punctuation, punctuation.before)), _words(inputs), _words_before(inputs))
     offsets = require_sequences(inputs, "change")
     edges = np.ones(inputs.n, dtype=np.bool_)
     edges[offsets[:-1][np.diff(offsets) > 0]] = False
     inner = ((c, p[edges[p]]) for c, p in found)
-    return Candidates.of(((c, p) for c, p in inner if min_count <= len(p) <= MOST * inputs.n), inputs.n)
+    return Candidates.of(((c, p) for c, p in inner if min_support <= len(p) <= MOST * inputs.n), inputs.n)
 
 
 def _tokens(inputs: Inputs) -> Iterator[Found]:

@@ -1,7 +1,7 @@
 """A constraint file to fill in: what is stated stands as it is, what is suggested stands in comments.
 
-The file is valid before anything is filled in. Remarks begin with ``# ``; the lines of a suggested constraint with ``#``
-alone, so that taking away the first character of each makes them a constraint.
+The file is valid before anything is filled in. Remarks begin with ``# ``; the lines of a suggested constraint begin
+with ``#`` alone, so that taking away the first character of each makes them a constraint.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ USUAL = 0.9
 _MOST = 12  # classes in a remark
 
 _HOW = """\
-# For each suggestion that you know something about: take the # away from the four lines that begin with #[[constraint]],
-# fill in the label, and put your own estimate of the share after "about". Leave the others as they are."""
+# For each suggestion that you know something about: take the # away from the four lines from #[[constraint]] on, fill in
+# the label, and put your own estimate of the share after "about". Leave the others as they are."""
 
 
 def skeleton(found: Suggestions) -> str:

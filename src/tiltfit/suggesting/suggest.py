@@ -36,7 +36,7 @@ def suggest(
     constraints: Iterable[Constraint] | ConstraintSet | None = None,
     classes: Iterable[Any] | None = None,
     top: int = 20,
-    min_count: int = 3,
+    min_support: int = 3,
     longest: int = 3,
     n_topics: int = 10,
     n_examples: int = 2,
@@ -62,7 +62,7 @@ def suggest(
         The labels, where neither y nor the model shows them.
     top : int
         How many.
-    min_count : int
+    min_support : int
         Documents or tokens that a condition must fire on. None is suggested that fires on more than half of them.
     longest : int
         Words of the longest phrase; 1: no phrases.
@@ -80,14 +80,14 @@ def suggest(
     >>> [(repr(s.condition), s.count, s.label, s.target) for s in found]
     [("word('puck')", 9, 'hockey', 0.95), ("word('bat')", 9, 'baseball', 0.95)]
     """
-    _check_numbers(top=top, min_count=min_count, longest=longest, n_topics=n_topics)
+    _check_numbers(top=top, min_support=min_support, longest=longest, n_topics=n_topics)
     stated = _stated(model, constraints, classes)
     rows, data = _data(stated, X, y, feature_names)
-    scout = _Scout(data, min_count, top, _touched(stated, data), stated)
+    scout = _Scout(data, min_support, top, _touched(stated, data), stated)
     candidates = scout.fresh(
-        token_candidates(data.scene.inputs, rows.items, min_count)
+        token_candidates(data.scene.inputs, rows.items, min_support)
         if isinstance(rows, Sequences)
-        else document_candidates(data.scene.inputs, min_count, longest)
+        else document_candidates(data.scene.inputs, min_support, longest)
     )
     tags = None
     if model is not None:
@@ -102,7 +102,7 @@ def suggest(
         view = topic_view(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
     found = [scout.suggestions(candidates, view, "labels", n_examples)]
     if isinstance(rows, Sequences) and tags is not None and rows.kind == "tokens":
-        changes = scout.fresh(change_candidates(data.scene.inputs, min_count))
+        changes = scout.fresh(change_candidates(data.scene.inputs, min_support))
         found.append(scout.suggestions(changes, change_view(data, view, tags), "changes", n_examples))
     best = tuple(islice(merge(*found, key=lambda s: -s.usefulness), top))
     known = tuple(data.scene.classes) if _is_known(data, stated) else ()
@@ -115,7 +115,7 @@ class _Scout:
     """Looks for suggestions in one collection, beside what is stated already."""
 
     data: Data
-    min_count: int
+    min_support: int
     top: int
     touched: FloatArray
     stated: ConstraintSet
@@ -149,9 +149,7 @@ class _Scout:
                 examples(self.data, condition, places, n_examples),
             )
 
-    def _told(
-        self, view: View, about: About, places: IntArray
-    ) -> tuple[Any, float | None, float | None, int | None]:
+    def _told(self, view: View, about: About, places: IntArray) -> tuple[Any, float | None, float | None, int | None]:
         """The label and the share that are seen where a condition fires, the share rounded, and the number of labels;
         nothing of topics."""
         known = places[view.known[places]]

@@ -23,8 +23,9 @@ class Suggestion:
     ``about``: what to state there: which label, or how often the label changes. ``usefulness``: nats a position that
     the statement tells beyond those of the suggestions before it (``suggesting.usefulness``). ``count``, ``share``: of
     positions where it fires. ``label``, ``seen``: what labels or the model say of these; None if there are neither.
-    ``target``: ``seen``, rounded. ``known``: on how many labelled positions that rests; None: it is the model's belief. ``topic``: the number of
-    its topic. ``same``: conditions that fire in nearly the same places. ``examples``: the condition in brackets.
+    ``target``: ``seen``, rounded. ``known``: on how many labelled positions that rests; None: it is the model's belief.
+    ``topic``: the number of its topic. ``same``: conditions that fire in nearly the same places. ``examples``: some
+    places, with the condition in brackets.
     """
 
     condition: Condition
@@ -71,8 +72,8 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Suggestions:
-    """Best first. ``source``: what they were ranked by; ``classes``: the labels, if they are known; ``topics``: the most
-    telling conditions of each topic, by number; ``stated``: the constraints that there were already."""
+    """Best first. ``source``: what they were ranked by; ``classes``: the labels, if they are known; ``topics``: the
+    most telling conditions of each topic, by number; ``stated``: the constraints that there were already."""
 
     entries: tuple[Suggestion, ...]
     source: Source

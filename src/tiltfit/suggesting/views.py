@@ -24,7 +24,7 @@ IntArray = npt.NDArray[np.intp]
 Source = Literal["labels", "model", "topics"]
 
 _LEARN_FROM = 2000  # positions that topics are learned from, at most
-_COLUMNS = 2000  # words that topics are learned from, at most
+_COLUMNS, _FEWEST = 2000, 20  # words that topics are learned from, at most; with fewer, common ones are needed, too
 _COMMON = {False: 0.5, True: 0.01}  # a word of more than this share of documents (of tokens) makes no topic
 _NEAR = 5  # tokens to each side that a token's topic is told by
 _PASSES, _UPDATES, _BATCH = 5, 50, 256
@@ -84,8 +84,8 @@ def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: 
     rows = _topic_columns(candidates, _COMMON[data.is_sequences])
     if rows.shape[1] == 0:
         raise DataError(
-            "There is nothing to learn topics from: no word is in enough documents and yet in few enough of them. "
-            "Lower min_count=, or give labels or a model."
+            f"There is nothing to learn topics from: no word is in enough {data.unit} and yet in few enough of them. "
+            "Lower min_support=, or give labels or a model."
         )
     if data.is_sequences:
         rows = sparse.csr_array(_neighbours(data) @ rows)
@@ -101,6 +101,7 @@ def _topic_columns(candidates: Candidates, common: float) -> sparse.csr_array:
     counts = candidates.counts
     single = np.array([isinstance(c, Word | Feature) for c in candidates.conditions], dtype=np.bool_)
     found = np.flatnonzero(single & (counts <= common * candidates.fires.shape[0]))
+    found = found if len(found) >= _FEWEST else np.flatnonzero(single)
     kept = found[np.argsort(-counts[found], kind="stable")][:_COLUMNS]
     return sparse.csr_array(candidates.fires[:, np.sort(kept)])
 

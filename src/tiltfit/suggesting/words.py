@@ -32,7 +32,9 @@ def page(found: Suggestions) -> str:
 def headline(found: Suggestions) -> str:
     """How many there are of what, and how they are ranked."""
     if not found.entries:
-        return f"Nothing to suggest in {found.positions:,} {found.unit}: no condition fires often enough and divides them."
+        return (
+            f"Nothing to suggest in {found.positions:,} {found.unit}: no condition fires often enough and divides them."
+        )
     return f"{len(found)} suggestions from {found.positions:,} {found.unit}, by {RANKED_BY[found.source]}."
 
 
