@@ -26,7 +26,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     texts, labels = documents(120)
     rows = [{"text": t, "label": y if i < 40 else None} for i, (t, y) in enumerate(zip(texts, labels, strict=True))]
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    X, y = sequences(30)
+    X, y = sequences(20)
     columns = ("".join(f"{a}\t{b}\n" for a, b in zip(*pair, strict=True)) for pair in zip(X, y, strict=True))
     (tmp_path / "d.conll").write_text("\n".join(columns))
     (tmp_path / "c.toml").write_text('[[constraint]]\nlabel = "hockey"\ngiven = { word = "puck" }\nabout = 0.9\n')
@@ -97,7 +97,7 @@ def test_refusals(folder: Path) -> None:
         ("--data", "d.jsonl", "-o", "d.jsonl"): "also an input",
         ("--data", "d.jsonl", "-c", "c.toml", "-o", "c.toml"): "also an input",
         ("--data", "d.jsonl", "-m", "c.toml"): "c.toml",
-        ("--data", "d.jsonl", "--min-count", "1000"): "Nothing to suggest",
+        ("--data", "d.jsonl", "--min-support", "1000"): "Nothing to suggest",
     }.items():
         code, out, err = run(*arguments)
         assert message in (err if code else out), (arguments, err)

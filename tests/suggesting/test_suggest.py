@@ -125,7 +125,7 @@ def test_a_tagger_is_asked_too() -> None:
 
 def test_tokens_without_labels() -> None:
     X, _ = sequences()
-    found = suggest(X, top=5, n_topics=2)
+    found = suggest(X[:30], top=5, n_topics=2)
     assert found.source == "topics"
     assert {s.about for s in found} == {"labels"}
     assert {"#stay = true", "#[[constraint]]"} <= set(found.to_toml().split("\n"))

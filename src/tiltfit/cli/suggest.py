@@ -108,10 +108,10 @@ class _Asked:
     stated: ConstraintSet | None
     classes: list[Any] | None
 
-    def suggest(self, **options: int) -> Suggestions:
+    def suggest(self, **options: Any) -> Suggestions:
         from tiltfit import suggest as find
 
-        known = {"model": self.model, "constraints": self.stated, "classes": self.classes}
+        known: dict[str, Any] = {"model": self.model, "constraints": self.stated, "classes": self.classes}
         if self.task == "classify":
             return find(self.rows.X, self.y, **known, **options)
         from tiltfit.data.readers import SequenceDataset
@@ -134,7 +134,7 @@ def _read(
     from tiltfit import ConstraintSet, load
 
     stated = None if constraints is None else ConstraintSet.from_toml(constraints)
-    fitted = None if model is None else load(model)
+    fitted: Any = None if model is None else load(model)
     kind = choose_task(ctx, task, data, stated) if model is None else task_of(ctx, model, fitted, data)
     options, labels = DataOptions.of(ctx), not ignore_labels
     rows: Dataset | SequenceDataset

@@ -56,8 +56,8 @@ class Candidates:
 
 
 def document_candidates(inputs: Inputs, min_support: int, longest: int) -> Candidates:
-    """Words of at least two characters, and phrases of up to ``longest`` words, of at least ``min_support`` documents and
-    at most half of them. A matrix has the names of its columns for words, and no phrases."""
+    """Words of at least two characters, and phrases of up to ``longest`` words, of at least ``min_support`` documents
+    and at most half of them. A matrix has the names of its columns for words, and no phrases."""
     if not isinstance(inputs, TextInputs | TableInputs):
         found = _names(inputs)
     else:
@@ -114,8 +114,8 @@ def _runs(texts: Sequence[str], column: str | None, min_support: int, longest: i
 def _frequent(
     names: list[tuple[str, ...]], code: IntArray, text_of: IntArray, min_support: int
 ) -> tuple[list[tuple[str, ...]], IntArray, list[IntArray]]:
-    """Only those of ``names`` that are in ``min_support`` texts: their names, the codes anew (−1: not frequent), and the
-    texts of each."""
+    """Only those of ``names`` that are in ``min_support`` texts: their names, the codes anew (−1: not frequent), and
+    the texts of each."""
     n_texts = int(text_of.max(initial=0)) + 1
     pairs = np.unique(code * n_texts + text_of)
     which, texts = pairs // n_texts, pairs % n_texts

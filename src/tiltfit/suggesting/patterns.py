@@ -89,7 +89,7 @@ def shape(token: str) -> str | None:
     the shape of another unless it has the same.
 
     >>> shape("1994"), shape("12-17"), shape("McCallum"), shape("J."), shape("the")
-    ('^[0-9]+$', '^[0-9]+-[0-9]+$', '^[A-Z][a-z]+[A-Z][a-z]+$', '^[A-Z]\\\\.$', None)
+    ('^[0-9]+$', '^[0-9]+\\\\-[0-9]+$', '^[A-Z][a-z]+[A-Z][a-z]+$', '^[A-Z]\\\\.$', None)
     """
     if not token.isascii() or not any(c.isdigit() or c.isupper() for c in token):
         return None

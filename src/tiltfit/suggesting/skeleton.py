@@ -21,8 +21,8 @@ USUAL = 0.9
 _MOST = 12  # classes in a remark
 
 _HOW = """\
-# For each suggestion that you know something about: take the # away from the four lines from #[[constraint]] on, fill in
-# the label, and put your own estimate of the share after "about". Leave the others as they are."""
+# For each suggestion that you know something about: take the # away from the four lines from #[[constraint]] on, fill
+# in the label, and put your own estimate of the share after "about". Leave the others as they are."""
 
 
 def skeleton(found: Suggestions) -> str:

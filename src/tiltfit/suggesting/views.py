@@ -27,7 +27,7 @@ _LEARN_FROM = 2000  # positions that topics are learned from, at most
 _COLUMNS, _FEWEST = 2000, 20  # words that topics are learned from, at most; with fewer, common ones are needed, too
 _COMMON = {False: 0.5, True: 0.01}  # a word of more than this share of documents (of tokens) makes no topic
 _NEAR = 5  # tokens to each side that a token's topic is told by
-_PASSES, _UPDATES, _BATCH = 5, 50, 256
+_PASSES, _UPDATES, _BATCH = 5, 30, 256
 """Passes over the data, at least; of few data so many more that topics are updated often enough, by batches."""
 
 
