@@ -35,7 +35,8 @@ def headline(found: Suggestions) -> str:
         return (
             f"Nothing to suggest in {found.positions:,} {found.unit}: no condition fires often enough and divides them."
         )
-    return f"{len(found)} suggestions from {found.positions:,} {found.unit}, by {RANKED_BY[found.source]}."
+    number = "1 suggestion" if len(found) == 1 else f"{len(found)} suggestions"
+    return f"{number} from {found.positions:,} {found.unit}, by {RANKED_BY[found.source]}."
 
 
 def groups(found: Suggestions) -> Iterator[tuple[int, str, list[tuple[int, Suggestion]]]]:
