@@ -2,8 +2,8 @@
 
 An oracle fills in a skeleton: for every suggestion, the label that most documents with the word have, and their share,
 rounded to 5 %. It does the same for as many words drawn at random from the thousand most frequent ones that are in at
-most half of the documents. No document is labelled in either case. Accuracy of ``TiltClassifier`` with its defaults on a
-third of the documents, which neither the suggestions nor the oracle have seen.
+most half of the documents. No document is labelled in either case. Accuracy of ``TiltClassifier`` with its defaults on
+a third of the documents, which neither the suggestions nor the oracle have seen.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ def _show(row: dict[str, Any], *, header: bool) -> None:
     if header:
         print("collection      split  random words  by topics  half by topics, half by the model  seconds")
     print(
-        f"{row['collection']:<14}  {row['seed']:>5}  {row['random']:>12.3f}  {row['topics']:>9.3f}  {row['model']:>33.3f}"
-        f"  {row['seconds']:>7.1f}",
+        f"{row['collection']:<14}  {row['seed']:>5}  {row['random']:>12.3f}  {row['topics']:>9.3f}  "
+        f"{row['model']:>33.3f}  {row['seconds']:>7.1f}",
         flush=True,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 
 import numpy as np
 
@@ -83,4 +82,3 @@ def packed_array() -> bytes:
 
 
 ARRAYS = [array(), array(dtype=np.int8), array(dtype=np.float64, order="F"), packed_array()]
-OBJECTS = [json.dumps({"a": [1, 2.5, None, True, "x"], "b": {"c": {}}}).encode()]

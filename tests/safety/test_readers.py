@@ -97,9 +97,7 @@ def attempt(folder: Path, name: str, reader: Callable[[Path], Any], data: bytes)
             warnings.simplefilter("ignore")
             reader(path)
         return True
-    except TiltfitError as error:
-        assert str(error).strip()
-        str(error).encode(errors="surrogateescape")
+    except TiltfitError:
         return False
     finally:
         assert time.process_time() - began < SECONDS
@@ -166,12 +164,16 @@ def test_a_bomb_is_refused_when_it_has_grown_too_large(
     tracemalloc.start()
     try:
         with pytest.raises(DataFileError, match="which no text is. If you trust the file, unpack it first"):
-            with opened(str(tmp_path / f"b.csv{suffix}")) as raw:
-                while raw.read(1 << 16):
-                    pass
+            pieces(tmp_path / f"b.csv{suffix}")
         assert tracemalloc.get_traced_memory()[1] < 2 * BASE
     finally:
         tracemalloc.stop()
+
+
+def pieces(path: Path) -> None:
+    with opened(str(path)) as raw:
+        while raw.read(1 << 16):
+            pass
 
 
 def npy(header: str, data: bytes = b"") -> bytes:

@@ -100,8 +100,8 @@ def _unfilled(text: str, reason: str) -> str:
 def _check_version(table: Table) -> None:
     if "version" in table and table.whole("version") != VERSION:
         raise table.error(
-            f"{table.whole('version')} is unknown; this release reads version {VERSION}. Is it of a newer tiltfit? Then "
-            "upgrade (pip install -U tiltfit), or write it for this one",
+            f"{table.whole('version')} is unknown; this release reads version {VERSION}. Is it of a newer tiltfit? "
+            "Then upgrade (pip install -U tiltfit), or write it for this one",
             "version",
         )
 
