@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-EXAMPLES = int(os.environ.get("TILTFIT_FUZZ", "15"))
+EXAMPLES = int(os.environ.get("TILTFIT_FUZZ", "10"))
 """How many files are tried of each kind: TILTFIT_FUZZ=20000 pytest tests/safety takes an hour or so."""
 
 fuzz = settings(

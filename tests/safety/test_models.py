@@ -93,6 +93,14 @@ def test_any_array(tmp_path: Path, name: str, data: st.DataObject) -> None:
     _load(tmp_path, name, document, new | ({which: changed} if data.draw(st.integers(0, 4)) else {}))
 
 
+@pytest.mark.parametrize("key", ["sentence", "support", "price", "violation", "groups"])
+def test_a_report_that_cannot_be_told_is_refused_on_loading(tmp_path: Path, key: str) -> None:
+    document, arrays = container.read(GOLDEN / "classifier-1.tilt")
+    container.write(tmp_path / "m.tilt", put(document, ("report", 0, key), None), arrays)
+    with pytest.raises(ModelFileError, match=r"m\.tilt is damaged"):
+        load(tmp_path / "m.tilt")
+
+
 def _load(folder: Path, name: str, document: dict[str, Any], arrays: dict[str, Any]) -> None:
     try:
         container.write(folder / "m.tilt", document, arrays)
