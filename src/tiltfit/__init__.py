@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from tiltfit.pages.page import Page as Page
     from tiltfit.pages.page import report_page as report_page
     from tiltfit.penalties.check import check_penalty as check_penalty
+    from tiltfit.suggesting.suggest import suggest as suggest
+    from tiltfit.suggesting.suggestions import Suggestions as Suggestions
 
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
 _HOME = {
@@ -75,6 +77,8 @@ _HOME = {
     "Page": "tiltfit.pages.page",
     "report_page": "tiltfit.pages.page",
     "check_penalty": "tiltfit.penalties.check",
+    "suggest": "tiltfit.suggesting.suggest",
+    "Suggestions": "tiltfit.suggesting.suggestions",
     **dict.fromkeys(
         ["column", "feature", "first", "last", "phrase", "position", "punctuation", "regex", "when", "word"],
         "tiltfit.language.conditions",

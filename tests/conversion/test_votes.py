@@ -129,7 +129,7 @@ def test_refusals(tmp_path: Path, name: str) -> None:
 def test_pickles_are_not_opened(tmp_path: Path) -> None:
     file = io.BytesIO()
     np.save(file, np.array([[{}]], dtype=object), allow_pickle=True)
-    with pytest.raises(DataFileError, match="no array of numbers"):
+    with pytest.raises(DataFileError, match="holds object, not whole numbers"):
         read_votes(write(tmp_path, file.getvalue(), "v.npy"))
 
 

@@ -15,6 +15,7 @@ from tiltfit.cli.evaluate import evaluate
 from tiltfit.cli.predict import predict
 from tiltfit.cli.report import report
 from tiltfit.cli.schema import schema
+from tiltfit.cli.suggest import suggest
 from tiltfit.cli.terminal import Settings
 from tiltfit.cli.train import train
 
@@ -47,5 +48,5 @@ def root(
     ctx.obj = Settings(debug=debug)
 
 
-for command in (train, predict, evaluate, report, compare, check, convert, schema, demo):
+for command in (suggest, check, train, predict, evaluate, report, compare, convert, schema, demo):
     app.command()(command)

@@ -12,7 +12,7 @@ import typer
 
 _OTHERWISE = {
     "n_jobs": "jobs", "random_state": "seed", "columns": "column", "top": "constraints_from_labels",
-    "method_options": "method_option",
+    "method_options": "method_option", "n_topics": "topics",
 }  # fmt: skip
 """Parameters whose options are called otherwise."""
 

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import os
 import re
+import tokenize
 import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +23,7 @@ import numpy.typing as npt
 
 from tiltfit.data.readers import Dataset
 from tiltfit.data.readers.delimited import is_number
+from tiltfit.data.readers.packed import read_at_most
 from tiltfit.data.readers.record import problem
 from tiltfit.data.readers.source import lines, opened, place_of, suffix_of
 from tiltfit.errors import DataError, DataFileError
@@ -34,7 +39,14 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 _MEANING = "A vote is the number of a class (0, 1, …), or -1 for none"
 _OWN = ("id", "text", "label")
 _ARRAYS = (".npy", ".npz")
-_LIMIT = 1 << 32
+MAX_ARRAY = 1 << 30
+"""Longest array, in bytes, packed or not: memory is asked for as files say, and they may say anything."""
+
+# What NumPy's reader of headers and zipfile raise on damage, besides what they say they do.
+_DAMAGE = (
+    ValueError, TypeError, EOFError, OSError, KeyError, SyntaxError, OverflowError, RecursionError, MemoryError,
+    NotImplementedError, RuntimeError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -118,26 +130,47 @@ def constraints_of(votes: Votes, *, text_labels: bool = False) -> ConstraintSet:
 
 
 def _array(place: str, raw: io.BufferedReader) -> npt.NDArray[Any]:
+    data = read_at_most(raw, MAX_ARRAY + 1)
     try:
-        # allow_pickle=False: an array of objects could run code.
-        loaded = np.load(io.BytesIO(raw.read(_LIMIT)), allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            return loaded
-        with loaded:
-            if len(loaded.files) != 1:
-                have = ", ".join(map(repr, loaded.files[:8])) or "none"
-                raise DataFileError(
-                    f"{place}: it must hold one array, but holds {len(loaded.files)} ({have}). Save votes that are "
-                    "sparse as a full array, with -1 where a rule abstains."
-                )
-            found: npt.NDArray[Any] = loaded[loaded.files[0]]
-            return found
+        return _plain(place, _member(place, data) if data.startswith(b"PK") else data)
     except DataFileError:
         raise
-    except (ValueError, EOFError, OSError, KeyError, SyntaxError, MemoryError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         raise DataFileError(
             f"{place}: this is no array of numbers, or it is damaged ({error}). Save one with numpy.save."
         ) from error
+
+
+def _member(place: str, data: bytes) -> bytes:
+    """The only array of an .npz."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if len(members) != 1:
+            have = ", ".join(repr(m.filename.removesuffix(".npy")) for m in members[:8]) or "none"
+            raise DataFileError(
+                f"{place}: it must hold one array, but holds {len(members)} ({have}). Save votes that are sparse as a "
+                "full array, with -1 where a rule abstains."
+            )
+        with archive.open(members[0]) as member:
+            return member.read(MAX_ARRAY + 1)
+
+
+def _plain(place: str, data: bytes) -> npt.NDArray[Any]:
+    """The array in the bytes of an .npy. Its size is looked at before anything is made of it."""
+    if len(data) > MAX_ARRAY:
+        raise DataFileError(f"{place}: the array is longer than {MAX_ARRAY:,} bytes. Votes fit in one byte each: int8.")
+    file = io.BytesIO(data)
+    version = np.lib.format.read_magic(file)
+    header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = header(file)
+    # Objects could run code, so that nothing but numbers is read at all.
+    if dtype.kind not in "biuf":
+        raise DataFileError(f"{place}: the array holds {dtype}, not whole numbers. {_MEANING}.")
+    count, rest = math.prod(shape), len(data) - file.tell()
+    if min(shape, default=0) < 0 or count * dtype.itemsize != rest:
+        raise ValueError(f"it says that it has {count} numbers, but has {rest} bytes")
+    found = np.frombuffer(data, dtype, count, file.tell())
+    return found.reshape(shape, order="F" if fortran else "C")
 
 
 def _checked(place: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
@@ -194,12 +227,13 @@ def _is_header(place: str, line: int, cells: list[str]) -> bool:
 
 
 def _names(place: str, line: int, cells: list[str]) -> tuple[str, ...]:
+    count = Counter(cells)
     for j, name in enumerate(cells):
         if not name:
             raise problem(place, line, f"column {j + 1} has no name. If it numbers the rows, leave it out.")
         if name in _OWN:
             raise problem(place, line, f"a rule cannot be called {name!r}, as a field of the data is. Rename it.")
-        if cells.count(name) > 1:
+        if count[name] > 1:
             raise problem(place, line, f"two rules are called {name!r}. Give each a name of its own.")
     return tuple(cells)
 

@@ -53,7 +53,8 @@ def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
     if document.get("state_version") != states[kind].VERSION:
         raise ModelFileError(
             f"{path} is of state version {document.get('state_version')!r}; "
-            f"this version of tiltfit reads {states[kind].VERSION}."
+            f"this version of tiltfit reads {states[kind].VERSION}. Update tiltfit, or save the model with the version "
+            "you have."
         )
     try:
         restored: TiltClassifier | TiltTagger = states[kind].restore(document, arrays)

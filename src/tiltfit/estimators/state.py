@@ -104,6 +104,10 @@ def restore(estimator: Any, document: Document, arrays: Arrays) -> None:
     estimator._lost_constraints = tuple(str(text) for text in document["lost_constraints"])
     estimator._prices = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
     estimator.constraint_report_ = ConstraintReport.from_dicts(document["report"])
+    try:
+        str(estimator.constraint_report_)  # what cannot be told is refused now, not when it is printed
+    except AssertionError:
+        raise ModelFileError("an entry of its report lacks what its status needs") from None
     objective = document["objective"]
     estimator.objective_ = float("nan") if objective is None else float(objective)
     estimator.converged_ = bool(document["converged"])

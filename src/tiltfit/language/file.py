@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from tiltfit.data.readers.packed import unpacked
+from tiltfit.data.readers.packed import read_at_most, unpacked
 from tiltfit.errors import ConstraintFileError, DataFileError
 
 MAX_FILE = 1 << 26
@@ -16,7 +16,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
     name = os.fspath(path)
     try:
         with open(path, "rb") as raw, unpacked(name, raw) as plain:
-            data = plain.read(MAX_FILE + 1)
+            data = read_at_most(plain, MAX_FILE + 1)
         if len(data) > MAX_FILE:
             raise ConstraintFileError(f"{name}: the file is longer than {MAX_FILE:,} bytes. Is it a constraint file?")
         return data.decode("utf-8-sig")

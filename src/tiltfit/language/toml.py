@@ -56,9 +56,17 @@ def dumps(constraints: ConstraintSet) -> str:
     if constraints.classes is not None:
         lines.append(f"classes = {_value(list(constraints.classes))}")
     for constraint in constraints:
-        lines += ["", "[[constraint]]"]
-        lines += [f"{_key(key)} = {_value(value)}" for key, value in to_document(constraint).items()]
+        lines += ["", "[[constraint]]", *entry_lines(to_document(constraint))]
     return "\n".join(lines) + "\n"
+
+
+def entry_lines(document: Mapping[str, object]) -> list[str]:
+    """``key = value``, a line each.
+
+    >>> entry_lines({"given": {"word": "puck"}, "about": 0.9})
+    ['given = { word = "puck" }', 'about = 0.9']
+    """
+    return [f"{_key(key)} = {_value(value)}" for key, value in document.items()]
 
 
 def _read(text: str, path: str) -> ConstraintSet:
@@ -66,7 +74,7 @@ def _read(text: str, path: str) -> ConstraintSet:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers too long to parse
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise ConstraintFileError(f"{_prefix(path)}this is not valid TOML: {reason}.") from None
+        raise ConstraintFileError(f"{_prefix(path)}{_unfilled(text, reason)}") from None
     table = Table(document, path or "the constraint file")
     _check_version(table)
     table.only(_KEYS)
@@ -76,9 +84,26 @@ def _read(text: str, path: str) -> ConstraintSet:
     return ConstraintSet(tuple(constraints), classes)
 
 
+def _unfilled(text: str, reason: str) -> str:
+    """What is wrong with text that is no TOML: in a skeleton that somebody began to fill in, a key without a value."""
+    place = re.search(r"\(at line (\d+),", reason)
+    line = text.split("\n")[int(place[1]) - 1] if place else ""
+    key = re.fullmatch(r"\s*([A-Za-z_]+)\s*=\s*(#.*)?", line)
+    if place is None or key is None:
+        return f"this is not valid TOML: {reason}."
+    return (
+        f"`{key[1]}` in line {place[1]} has no value. Fill it in, or put # in front of every line of this constraint "
+        "to leave it out."
+    )
+
+
 def _check_version(table: Table) -> None:
     if "version" in table and table.whole("version") != VERSION:
-        raise table.error(f"{table.whole('version')} is unknown; this release reads version {VERSION}", "version")
+        raise table.error(
+            f"{table.whole('version')} is unknown; this release reads version {VERSION}. Is it of a newer tiltfit? "
+            "Then upgrade (pip install -U tiltfit), or write it for this one",
+            "version",
+        )
 
 
 def _classes(table: Table) -> list[Label]:

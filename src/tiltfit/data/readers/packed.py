@@ -27,7 +27,12 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 _XZ = b"\xfd7zXZ\0"
 _ZSTD = b"\x28\xb5\x2f\xfd"  # no text: in UTF-8 no character begins with b5
 
+MOST_TIMES = 1100
+"""How many times as long as its packed form a file may be: gzip cannot do more, and text is far below."""
+_FREE = 1 << 26  # bytes that are never too many
+
 _PIECE = 1 << 10  # bytes in at a time; Zstandard makes at most 32 MiB of them
+_GULP = 1 << 16
 _XZ_MEMORY = 1 << 29  # xz -9 needs an eighth of it
 
 
@@ -47,6 +52,15 @@ class _Packing(NamedTuple):
     padding: bytes = b""
 
 
+def read_at_most(raw: io.BufferedReader, limit: int) -> bytes:
+    """Everything, or the first ``limit`` bytes; ``raw.read(limit)`` would ask for memory for all of them at once."""
+    pieces, left = [], limit
+    while left and (piece := raw.read(min(left, _GULP))):
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
 @contextmanager
 def unpacked(place: str, raw: io.BufferedReader) -> Iterator[io.BufferedReader]:
     """The plain bytes of ``raw``; ``place`` begins every complaint, and its suffix says what was meant to be there."""
@@ -55,9 +69,10 @@ def unpacked(place: str, raw: io.BufferedReader) -> Iterator[io.BufferedReader]:
         _refuse_other(place, raw)
         yield raw
         return
+    counted = _Counted(raw)
     try:
-        with _opened(place, kind, raw) as packed:
-            yield io.BufferedReader(cast("io.RawIOBase", packed))
+        with _opened(place, kind, cast("io.BufferedReader", counted)) as packed:
+            yield io.BufferedReader(_Bounded(place, kind, counted, cast("io.RawIOBase", packed)))
     except (EOFError, zlib.error, OSError) as error:  # OSError: what bz2 and gzip say of damage
         raise DataFileError(f"{place}: the {kind} data are damaged or cut off ({error}).") from error
 
@@ -126,6 +141,49 @@ def _zstd() -> _Packing | None:
 
         return _Packing(start, zstandard.ZstdError)
     return None
+
+
+class _Counted:
+    """Packed bytes, and how many of them have been read."""
+
+    def __init__(self, raw: io.BufferedReader) -> None:
+        self._raw, self.done = raw, 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        return self._note(self._raw.read(size))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return self._note(self._raw.read1(size))
+
+    def _note(self, data: bytes) -> bytes:
+        self.done += len(data)
+        return data
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+
+class _Bounded(io.RawIOBase):
+    """Plain bytes, as long as there are not too many for what they were packed into."""
+
+    def __init__(self, place: str, kind: str, packed: _Counted, plain: io.RawIOBase) -> None:
+        self._place, self._kind, self._packed, self._plain, self._done = place, kind, packed, plain, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        n = self._plain.readinto(buffer) or 0
+        self._done += n
+        if self._done > MOST_TIMES * self._packed.done + _FREE:
+            raise DataFileError(
+                f"{self._place}: {self._packed.done:,} bytes of {self._kind} data are {self._done:,} bytes and more, "
+                "which no text is. If you trust the file, unpack it first."
+            )
+        return n
 
 
 class _Unpacking(io.RawIOBase):

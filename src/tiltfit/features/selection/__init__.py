@@ -2,6 +2,7 @@
 
 ``most_informative``   by what they say of known labels: information gain
 ``topic_words``        as the words of topics that are learned without labels: latent Dirichlet allocation
+``topic_shares``       which topics each document has
 ``most_uncertain``     by how much the documents with them puzzle a model
 
 All take documents × words, X ≥ 0, and give a ``Ranking``: columns, best first, with their scores. Any matrix with a
@@ -17,7 +18,7 @@ from tiltfit.features.selection.information import (
     presence_counts,
 )
 from tiltfit.features.selection.ranking import Ranking
-from tiltfit.features.selection.topics import learn_topics, topic_words
+from tiltfit.features.selection.topics import learn_topics, topic_shares, topic_words
 from tiltfit.features.selection.uncertainty import most_uncertain, uncertainty
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "most_informative",
     "most_uncertain",
     "presence_counts",
+    "topic_shares",
     "topic_words",
     "uncertainty",
 ]

@@ -8,6 +8,8 @@ from scipy import sparse
 from tiltfit.errors import DataError
 from tiltfit.features.selection.ranking import FloatArray, Ranking, check_counts, check_number
 
+_ROWS = 1000  # documents at a time
+
 
 def learn_topics(X: sparse.csr_array, n_topics: int, *, passes: int = 10, random_state: int = 0) -> FloatArray:
     """p(word | topic) of latent Dirichlet allocation (Blei, Ng & Jordan 2003): topics × columns, each row sums to one.
@@ -35,6 +37,33 @@ def learn_topics(X: sparse.csr_array, n_topics: int, *, passes: int = 10, random
     )
     weights = model.fit(matrix).components_
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
+
+
+def topic_shares(X: sparse.csr_array, topics: FloatArray, *, steps: int = 10) -> FloatArray:
+    """p(topic | document) under given topics: documents × topics, by EM with the topics held fixed.
+
+        θ_i(k) ∝ (1/K + Σ_w x_iw · θ_i(k)·φ_k(w) / Σ_l θ_i(l)·φ_l(w))
+
+    A document without words has 1/K of each. O(steps · non-zeros · topics); memory O(documents · topics).
+    """
+    matrix = check_counts(X)
+    n_topics = topics.shape[0]
+    if topics.ndim != 2 or topics.shape[1] != matrix.shape[1]:
+        raise DataError(f"X has {matrix.shape[1]} columns and topics the shape {topics.shape}: give topics × columns.")
+    shares = np.full((matrix.shape[0], n_topics), 1 / n_topics)
+    words = np.ascontiguousarray(topics.T)
+    for begin in range(0, matrix.shape[0], _ROWS):
+        part = matrix[begin : begin + _ROWS]
+        row = np.repeat(np.arange(part.shape[0]), np.diff(part.indptr))
+        found = shares[begin : begin + _ROWS]
+        for _ in range(steps):
+            mixed = np.einsum("jk,jk->j", found[row], words[part.indices])
+            per = np.divide(part.data, mixed, out=np.zeros_like(mixed), where=mixed > 0)
+            weights = sparse.csr_array((per, part.indices, part.indptr), shape=part.shape)
+            found = found * (weights @ words) + 1 / n_topics
+            found /= found.sum(axis=1, keepdims=True)
+        shares[begin : begin + _ROWS] = found
+    return shares
 
 
 def topic_words(

@@ -1,0 +1,66 @@
+"""Examples: a word or phrase with what stands around it, a token among its neighbours."""
+
+from __future__ import annotations
+
+import re
+
+from tiltfit.checking.data import Data
+from tiltfit.data.inputs import TableInputs, TextInputs
+from tiltfit.language.conditions import Condition
+from tiltfit.suggesting.candidates import IntArray
+
+_SIDE = 32  # characters to each side
+_NEIGHBOURS = 4  # tokens to each side
+
+
+def examples(data: Data, condition: Condition, places: IntArray, n: int) -> tuple[str, ...]:
+    """``n`` of the places where a condition fires, far apart from each other; fewer if they look the same. A matrix has
+    none."""
+    if not n or not len(places):
+        return ()
+    found: dict[str, None] = {}
+    for k in range(min(n, len(places))):
+        i = int(places[k * len(places) // min(n, len(places))])
+        shown = _among_tokens(data, i) if data.is_sequences else _in_text(data, condition, i)
+        if shown:
+            found.setdefault(shown)
+    return tuple(found)
+
+
+def _in_text(data: Data, condition: Condition, i: int) -> str:
+    inputs = data.scene.inputs
+    if not isinstance(inputs, TextInputs | TableInputs):
+        return ""
+    return in_context(inputs.texts(getattr(condition, "column", None))[i], condition.words)
+
+
+def in_context(text: str, words: tuple[str, ...]) -> str:
+    r"""The first place of the words in a row, in brackets, with what stands around it; in one line of plain characters.
+
+    >>> in_context("We saw how the Puck\nhit the goalie.", ("puck",))
+    'We saw how the [Puck] hit the goalie.'
+    """
+    line = printable(text)
+    pattern = r"(?<!\w)" + r"\W+".join(map(re.escape, words)) + r"(?!\w)"
+    found = re.search(pattern, line, re.IGNORECASE)
+    if found is None:
+        return line if len(line) <= 2 * _SIDE else f"{line[: 2 * _SIDE]}…"
+    before, after = line[: found.start()], line[found.end() :]
+    head = before if len(before) <= _SIDE else f"…{before[-_SIDE:]}"
+    tail = after if len(after) <= _SIDE else f"{after[:_SIDE]}…"
+    return f"{head}[{found[0]}]{tail}"
+
+
+def printable(text: str) -> str:
+    """One line without control characters or halves of characters: texts may hold anything, comments may not."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _among_tokens(data: Data, i: int) -> str:
+    scene = data.scene
+    first, last = scene.structure.first[scene.instance[i]], scene.structure.last[scene.instance[i]]
+    near = range(max(first, i - _NEIGHBOURS), min(last, i + _NEIGHBOURS) + 1)
+    rows = ((j, scene.inputs.row(j)) for j in near)
+    if not isinstance(scene.inputs.row(i), str):
+        return printable(str(scene.inputs.row(i)))[: 2 * _SIDE]
+    return printable(" ".join(f"[{token}]" if j == i else str(token) for j, token in rows))

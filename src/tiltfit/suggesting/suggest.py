@@ -1,0 +1,225 @@
+"""``tiltfit.suggest``: which words, phrases and token patterns are worth a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import merge
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tiltfit.checking.data import Data
+from tiltfit.checking.support import places_of
+from tiltfit.data.sequences import Sequences, as_sequences
+from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
+from tiltfit.language.combinations import Before
+from tiltfit.language.conditions import Condition, Phrase, punctuation
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.suggesting.candidates import Candidates, IntArray, document_candidates
+from tiltfit.suggesting.context import examples
+from tiltfit.suggesting.patterns import change_candidates, token_candidates
+from tiltfit.suggesting.suggestions import About, Suggestion, Suggestions
+from tiltfit.suggesting.usefulness import SAME, FloatArray, choose, shares_given
+from tiltfit.suggesting.views import View, change_view, label_view, model_view, probabilities_of, topic_view
+
+_STEP = 20  # targets are rounded to twentieths
+_PER_TOPIC = 5
+
+
+def suggest(
+    X: Any,
+    y: Any = None,
+    *,
+    model: Any = None,
+    constraints: Iterable[Constraint] | ConstraintSet | None = None,
+    classes: Iterable[Any] | None = None,
+    top: int = 20,
+    min_support: int = 3,
+    longest: int = 3,
+    n_topics: int = 10,
+    n_examples: int = 2,
+    feature_names: Iterable[str] | None = None,
+    random_state: int = 0,
+) -> Suggestions:
+    """Conditions worth stating, best first: each adds most to what the ones before it tell.
+
+        U(w | chosen) = D(p(·|w) ‖ p) · (1/n) Σ_{i: w fires} v_i · 2^(−t_i)
+
+    in nats a position (``suggesting.usefulness.choose``). With a model, p are its beliefs and v_i its uncertainty;
+    else with labels, p are their shares and v_i = 1 where there is none; with neither, p are topics.
+
+    Parameters
+    ----------
+    X, y
+        As for ``fit``: documents, a table, a matrix with ``feature_names``, or sequences. y may be absent.
+    model : fitted TiltClassifier, TiltTagger or another classifier with ``predict_proba``, optional
+        What is suggested is what would teach it most. Its constraints count as stated.
+    constraints : optional
+        What is stated already: not suggested again, and worth half where it speaks already.
+    classes : optional
+        The labels, where neither y nor the model shows them.
+    top : int
+        How many.
+    min_support : int
+        Documents or tokens that a condition must fire on. None is suggested that fires on more than half of them.
+    longest : int
+        Words of the longest phrase; 1: no phrases.
+    n_topics : int
+        Topics that are looked for where there are neither labels nor a model.
+    n_examples : int
+        Examples of each suggestion.
+
+    Examples
+    --------
+    >>> from tiltfit import suggest
+    >>> texts = ["the puck on ice", "a puck", "puck and goal", "the bat", "a bat and a ball", "bat or ball"] * 3
+    >>> labels = ["hockey"] * 3 + ["baseball"] * 3 + [None] * 12
+    >>> found = suggest(texts, labels, top=2)
+    >>> [(repr(s.condition), s.count, s.label, s.target) for s in found]
+    [("word('puck')", 9, 'hockey', 0.95), ("word('bat')", 9, 'baseball', 0.95)]
+    """
+    _check_numbers(top=top, min_support=min_support, longest=longest, n_topics=n_topics)
+    stated = _stated(model, constraints, classes)
+    rows, data = _data(stated, X, y, feature_names)
+    scout = _Scout(data, min_support, top, _touched(stated, data), stated)
+    candidates = scout.fresh(
+        token_candidates(data.scene.inputs, rows.items, min_support)
+        if isinstance(rows, Sequences)
+        else document_candidates(data.scene.inputs, min_support, longest)
+    )
+    tags = None
+    if model is not None:
+        probabilities, tags = probabilities_of(model, rows, data.n)
+        view = model_view(data, probabilities)
+    elif np.any(data.scene.labels >= 0):
+        view, tags = label_view(data), data.scene.labels
+    else:
+        # A token and the one after it have the same neighbours, so that topics say the same of both.
+        apart = [j for j, c in enumerate(candidates.conditions) if not isinstance(c, Before) or c.part == punctuation]
+        candidates = candidates.keep(np.array(apart, dtype=np.intp))
+        view = topic_view(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
+    found = [scout.suggestions(candidates, view, "labels", n_examples)]
+    if isinstance(rows, Sequences) and tags is not None and rows.kind == "tokens":
+        changes = scout.fresh(change_candidates(data.scene.inputs, min_support))
+        found.append(scout.suggestions(changes, change_view(data, view, tags), "changes", n_examples))
+    best = tuple(islice(merge(*found, key=lambda s: -s.usefulness), top))
+    known = tuple(data.scene.classes) if _is_known(data, stated) else ()
+    topics = _topics(candidates, view) if view.source == "topics" else {}
+    return Suggestions(best, view.source, data.unit, data.n, known, topics, stated)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scout:
+    """Looks for suggestions in one collection, beside what is stated already."""
+
+    data: Data
+    min_support: int
+    top: int
+    touched: FloatArray
+    stated: ConstraintSet
+
+    def fresh(self, candidates: Candidates) -> Candidates:
+        """Those that are not stated already, nor fire in nearly the same places as what is."""
+        left = np.ones(len(candidates), dtype=np.bool_)
+        said = {leaf for c in self.stated if c.given is not None for leaf in (c.given, *c.given.leaves)}
+        for j, condition in enumerate(candidates.conditions):
+            left[j] = condition not in said
+        for condition in said:
+            fires = _fires(condition, self.data)
+            both = np.asarray(candidates.fires.T @ fires)
+            left &= both < SAME * np.maximum(candidates.counts + fires.sum() - both, 1)
+        return candidates.keep(np.flatnonzero(left))
+
+    def suggestions(self, candidates: Candidates, view: View, about: About, n_examples: int) -> Iterator[Suggestion]:
+        """Best first."""
+        for scored in choose(candidates, view, self.top, self.touched):
+            condition, places = candidates.conditions[scored.column], candidates.places(scored.column)
+            told = self._told(view, about, places)
+            yield Suggestion(
+                condition,
+                about,
+                scored.usefulness,
+                len(places),
+                len(places) / self.data.n,
+                *told,
+                int(np.argmax(scored.shares / view.shares.mean(axis=0))) if view.source == "topics" else None,
+                tuple(candidates.conditions[j] for j in scored.same),
+                examples(self.data, condition, places, n_examples),
+            )
+
+    def _told(self, view: View, about: About, places: IntArray) -> tuple[Any, float | None, float | None, int | None]:
+        """The label and the share that are seen where a condition fires, the share rounded, and the number of labels;
+        nothing of topics."""
+        known = places[view.known[places]]
+        if view.source == "topics" or not len(known):
+            return None, None, None, None
+        shares = view.shares[known].mean(axis=0)
+        k = 0 if about == "changes" else int(np.argmax(shares))
+        label = None if about == "changes" else self.data.scene.classes[k]
+        # A few labels that all agree are no proof that all others do.
+        target = min(max(round(float(shares[k]) * _STEP), 1), _STEP - 1) / _STEP
+        return label, float(shares[k]), target, len(known) if view.source == "labels" else None
+
+
+def _stated(model: Any, constraints: Iterable[Constraint] | ConstraintSet | None, classes: Any) -> ConstraintSet:
+    given = constraints if isinstance(constraints, ConstraintSet) else ConstraintSet(tuple(constraints or ()))
+    own = getattr(model, "_constraints", None) or ConstraintSet()
+    found = tuple(dict.fromkeys([*own, *given]))
+    if model is not None and not hasattr(model, "classes_"):
+        raise DataError(f"model= is {type(model).__name__}, which is not fitted: it has no classes_.")
+    if model is not None:
+        names = np.asarray(model.classes_).tolist()
+        if classes is not None and set(classes) != set(names):
+            raise DataError(f"classes= are {list(classes)!r}, but the model has {names!r}. Leave classes= out.")
+        return ConstraintSet(found, tuple(names))
+    return ConstraintSet(found, given.classes if classes is None else tuple(classes))
+
+
+def _data(stated: ConstraintSet, X: Any, y: Any, feature_names: Iterable[str] | None) -> tuple[Any, Data]:
+    """X as a model takes it, too: sequences are read once."""
+    data = Data.of(stated, X, y, feature_names)
+    if data.errors:
+        raise UnknownLabelError(data.errors[0])
+    return (as_sequences(X) if data.is_sequences else X), data
+
+
+def _touched(stated: ConstraintSet, data: Data) -> FloatArray:
+    """By how many of the stated constraints with a condition each position is touched."""
+    touched = np.zeros(data.n)
+    for constraint in stated:
+        if constraint.given is None or constraint.event.whole:
+            continue
+        try:
+            touched += places_of(constraint, data)[0]
+        except (ConstraintError, UnsupportedError):  # cannot be asked of these data: `check` says why
+            continue
+    return touched
+
+
+def _fires(condition: Condition, data: Data) -> FloatArray:
+    try:
+        return condition.fires(data.scene.inputs).astype(np.float64)
+    except (ConstraintError, UnsupportedError):
+        return np.zeros(data.n)
+
+
+def _is_known(data: Data, stated: ConstraintSet) -> bool:
+    """Whether classes were named by anybody: else the data have stand-ins."""
+    return stated.classes is not None or bool(np.any(data.scene.labels >= 0)) or any(c.names for c in stated)
+
+
+def _topics(candidates: Candidates, view: View) -> dict[int, tuple[Condition, ...]]:
+    """The first few conditions of each topic, without regard to what else is suggested."""
+    shares, base = shares_given(candidates, view), view.shares.mean(axis=0)
+    single = np.array([not isinstance(c, Phrase) for c in candidates.conditions], dtype=np.bool_)
+    weight = (single * candidates.counts)[:, None] * shares * np.log(np.maximum(shares / base, 1e-12))
+    best = np.argsort(-weight, axis=0, kind="stable")[:_PER_TOPIC].T
+    return {k: tuple(candidates.conditions[j] for j in row if weight[j, k] > 0) for k, row in enumerate(best)}
+
+
+def _check_numbers(**numbers: Any) -> None:
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise DataError(f"{name}={value!r} must be a whole number from 1 on.")

@@ -1,0 +1,138 @@
+"""What is known of every position before anything more is stated: its label, what a model believes, or its topics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.checking.data import Data
+from tiltfit.errors import DataError
+from tiltfit.features.selection import learn_topics, topic_shares
+from tiltfit.inference.chain import Chains
+from tiltfit.language.conditions import Feature, Word
+from tiltfit.language.events import Change
+from tiltfit.projections.occurrences import pieces
+from tiltfit.suggesting.candidates import Candidates
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
+Source = Literal["labels", "model", "topics"]
+
+_LEARN_FROM = 2000  # positions that topics are learned from, at most
+_COLUMNS, _FEWEST = 2000, 20  # words that topics are learned from, at most; with fewer, common ones are needed, too
+_COMMON = {False: 0.5, True: 0.01}  # a word of more than this share of documents (of tokens) makes no topic
+_NEAR = 5  # tokens to each side that a token's topic is told by
+_PASSES, _UPDATES, _BATCH = 5, 30, 256
+"""Passes over the data, at least; of few data so many more that topics are updated often enough, by batches."""
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """``shares``: of labels or topics, positions × K; rows where nothing is known are 0. ``known``: where it is.
+    ``weight``: how much there is to learn at each position, 0 to 1."""
+
+    source: Source
+    shares: FloatArray
+    known: BoolArray
+    weight: FloatArray
+
+
+def open_weight(data: Data) -> FloatArray:
+    """1 where a label is to be decided, 0 where it is known; all 1 where all are known."""
+    return data.open_positions.astype(np.float64)
+
+
+def label_view(data: Data) -> View:
+    """Of known labels: one share is 1."""
+    labels, classes = data.scene.labels, data.scene.classes
+    known = np.asarray(labels >= 0)
+    shares = np.zeros((data.n, len(classes)))
+    shares[np.flatnonzero(known), labels[known]] = 1.0
+    return View("labels", shares, known, open_weight(data))
+
+
+def model_view(data: Data, probabilities: FloatArray) -> View:
+    """Of what a model believes; there is the more to learn, the less sure it is: H(p_i) / log L."""
+    certain = np.log(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
+    entropy = -np.sum(probabilities * certain, axis=1) / np.log(max(probabilities.shape[1], 2))
+    everywhere = np.ones(data.n, dtype=np.bool_)
+    return View("model", probabilities, everywhere, open_weight(data) * entropy)
+
+
+def change_view(data: Data, view: View, labels: IntArray) -> View:
+    """Of changes from one label to the next (under BIO, of entities): shares of (change, stay) at the second token."""
+    structure = data.scene.structure
+    assert isinstance(structure, Chains)
+    (piece,) = pieces(Change(), data.scene.classes, structure)
+    at = np.flatnonzero(piece.at & (labels >= 0) & (np.roll(labels, 1) >= 0))
+    changes = piece.table[labels[at - 1], labels[at]]
+    shares = np.zeros((data.n, 2))
+    shares[at, 0], shares[at, 1] = changes, 1 - changes
+    known = np.zeros(data.n, dtype=np.bool_)
+    known[at] = True
+    weight = np.maximum(view.weight, np.roll(view.weight, 1)) * piece.at
+    return View(view.source, shares, known, weight)
+
+
+def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: int) -> View:
+    """Of topics (latent Dirichlet allocation) that a document has, or a token and its neighbours together."""
+    rows = _topic_columns(candidates, _COMMON[data.is_sequences])
+    if rows.shape[1] == 0:
+        raise DataError(
+            f"There is nothing to learn topics from: no word is in enough {data.unit} and yet in few enough of them. "
+            "Lower min_support=, or give labels or a model."
+        )
+    if data.is_sequences:
+        rows = sparse.csr_array(_neighbours(data) @ rows)
+    some = np.random.default_rng(random_state).permutation(np.flatnonzero(np.diff(rows.indptr) > 0))[:_LEARN_FROM]
+    passes = max(_PASSES, _UPDATES // (1 + len(some) // _BATCH))
+    topics = learn_topics(rows[np.sort(some)], n_topics, passes=passes, random_state=random_state)
+    shares = topic_shares(rows, topics)
+    return View("topics", shares, np.asarray(np.diff(rows.indptr) > 0), open_weight(data))
+
+
+def _topic_columns(candidates: Candidates, common: float) -> sparse.csr_array:
+    """The words (or attributes) that topics are made of: the most frequent ones that are not too frequent."""
+    counts = candidates.counts
+    single = np.array([isinstance(c, Word | Feature) for c in candidates.conditions], dtype=np.bool_)
+    found = np.flatnonzero(single & (counts <= common * candidates.fires.shape[0]))
+    found = found if len(found) >= _FEWEST else np.flatnonzero(single)
+    kept = found[np.argsort(-counts[found], kind="stable")][:_COLUMNS]
+    return sparse.csr_array(candidates.fires[:, np.sort(kept)])
+
+
+def _neighbours(data: Data) -> sparse.csr_array:
+    """1 for two tokens of the same sequence that are near each other, or the same."""
+    instance = data.scene.instance
+    steps = range(-_NEAR, _NEAR + 1)
+    pairs = []
+    for step in steps:
+        one = np.arange(max(0, -step), data.n - max(0, step))
+        pairs.append((one, one + step))
+    one, other = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    same = instance[one] == instance[other]
+    return sparse.csr_array((np.ones(same.sum()), (one[same], other[same])), shape=(data.n, data.n))
+
+
+def probabilities_of(model: Any, X: Any, n: int) -> tuple[FloatArray, IntArray]:
+    """What a fitted model believes of every position, and the labels that it would give (class numbers)."""
+    tagger = hasattr(model, "predict_marginals")
+    if not tagger and not hasattr(model, "predict_proba"):
+        raise DataError(
+            f"model= is {type(model).__name__}, which tells no probabilities. Pass a fitted TiltClassifier, TiltTagger "
+            "or another classifier with predict_proba."
+        )
+    found = model.predict_marginals(X) if tagger else model.predict_proba(X)
+    shares = np.asarray(np.concatenate(found) if tagger else found, dtype=np.float64)
+    if shares.ndim != 2 or shares.shape[0] != n:
+        raise DataError(f"The model gives probabilities of the shape {shares.shape} for {n} positions of X.")
+    if not tagger:
+        return shares, np.asarray(shares.argmax(axis=1), dtype=np.intp)
+    numbers = {label: k for k, label in enumerate(np.asarray(model.classes_).tolist())}
+    tags = [numbers[label] for row in model.predict(X) for label in np.asarray(row).tolist()]
+    return shares, np.array(tags, dtype=np.intp)
