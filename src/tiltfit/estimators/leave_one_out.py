@@ -92,8 +92,17 @@ class Influences:
 def leave_one_out(estimator: TiltClassifier | TiltTagger, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
     """Fit with all constraints, then without each of them in turn, from the weights of the full fit.
 
-    ``estimator`` is left as it is. ``dev``: (X, y) kept aside; otherwise nothing is said of accuracy. It takes about as
-    many fits as there are constraints, each far shorter than the first.
+    It takes about as many fits as there are constraints, each far shorter than the first. Those that hurt the labels
+    kept aside come first, then those that fight the others most.
+
+    Parameters
+    ----------
+    estimator : ``TiltClassifier`` or ``TiltTagger``
+        With constraints; it is left as it is.
+    X, y
+        As for ``fit``.
+    dev : (X_dev, y_dev), optional
+        Labels kept aside; without them nothing is said of accuracy.
     """
     unit: Unit = "tokens" if isinstance(estimator, TiltTagger) else "documents"
     constraints = ConstraintSet.of(estimator.constraints, unit)
