@@ -22,8 +22,6 @@ extensions = [
     "page_examples",  # runs what the pages show
 ]
 exclude_patterns = ["_extensions", "README.md"]
-# Pages that are listed before they are written: a pattern of one name in a list of contents may match nothing.
-suppress_warnings = ["toc.empty_glob"]
 nitpicky = True
 
 # Markdown
@@ -33,7 +31,7 @@ myst_heading_anchors = 4
 # Docstrings: signatures show names and defaults; types stand in the Parameters sections.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autosummary_generate = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
