@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "tiltfit"
 author = "The tiltfit authors"
-copyright = author  # noqa: A001 - Sphinx's own name for it
+copyright = author
 version = release = tiltfit.__version__
 
 extensions = [
@@ -37,6 +37,7 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 maximum_signature_line_length = 90
 add_module_names = False
+toc_object_entries_show_parents = "hide"
 
 # Looks
 html_theme = "pydata_sphinx_theme"

@@ -178,6 +178,8 @@ class _Scope(TypedDict, total=False):
 class _Expect:
     """Starts a constraint: ``expect("hockey")`` speaks of labels, ``expect.change()`` and the others of sequences.
 
+    All of them take ``given``, ``of``, ``per`` and ``on``. A condition on a transition looks at its second token.
+
     Parameters
     ----------
     *labels
@@ -190,8 +192,6 @@ class _Expect:
         One expectation for all the data, for each row or sequence, or for each value of a column.
     on : {"unlabelled", "all"}
         Whether labelled rows count, too.
-
-    All methods take ``given``, ``of``, ``per`` and ``on`` as well. A condition on a transition looks at its second token.
     """
 
     def __call__(
