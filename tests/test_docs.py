@@ -113,7 +113,8 @@ def test_a_warning_in_an_example_is_a_failure() -> None:
 
 def test_files_of_a_page_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = "```pycon\n>>> import pathlib\n>>> _ = pathlib.Path('a.txt').write_text('x')\n```\n```console\n$ cat a.txt\nx\n```\n"
+    python = "```pycon\n>>> import pathlib\n>>> _ = pathlib.Path('a.txt').write_text('x')\n```\n"
+    page = f"{python}```console\n$ cat a.txt\nx\n```\n"
     assert failures(page, "page") == []
     assert list(tmp_path.iterdir()) == []
 
