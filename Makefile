@@ -43,8 +43,9 @@ experiments: $(VENV)/.experiments  ## run all experiments on the data below TILT
 experiments-quick: $(VENV)/.experiments  ## run a small part of each experiment, where its data are here
 	@$(BIN)/python -m experiments --quick
 
+# Always from the beginning: what a page shows depends on all sources, and Sphinx knows of the page alone.
 docs: $(VENV)/.docs  ## run the examples of the pages and build them into build/docs
-	@env -u TILTFIT_DATA $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --nitpicky \
+	@env -u TILTFIT_DATA $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --nitpicky --fresh-env \
 		--doctree-dir build/doctrees docs build/docs
 	@echo "No warnings. Open build/docs/index.html"
 
