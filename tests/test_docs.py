@@ -47,6 +47,15 @@ def test_links_are_found() -> None:
     assert "a-few-words-and-long-fields" in anchors(ROOT / "docs" / "semi-supervised.md")
 
 
+@pytest.mark.parametrize("page", sorted(ROOT.glob("docs/howto/*.md")), ids=lambda page: page.name)
+def test_figures_that_a_page_quotes_are_those_of_the_page_it_links_to(page: Path) -> None:
+    prose = re.sub(r"^(```+).*?^\1", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    linked = {(page.parent / target.partition("#")[0]).resolve() for target in links(page)}
+    known = " ".join(there.read_text(encoding="utf-8") for there in linked if there.suffix == ".md")
+    for figure in re.findall(r"(?<![\d.])0?(\.\d{3})(?!\d)", prose):
+        assert f"0{figure}" in known, figure
+
+
 def test_every_public_name_is_in_the_reference() -> None:
     said = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
     named = set(re.findall(r"^\.\. auto\w+:: ([\w.]+)", said, flags=re.MULTILINE))
