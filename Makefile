@@ -16,7 +16,7 @@ EDITABLE := $(INSTALL) --no-build-isolation --editable
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format experiments experiments-quick test-oldest test-newest dist clean
+.PHONY: help demo test lint format experiments experiments-quick docs test-oldest test-newest dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,12 @@ experiments: $(VENV)/.experiments  ## run all experiments on the data below TILT
 
 experiments-quick: $(VENV)/.experiments  ## run a small part of each experiment, where its data are here
 	@$(BIN)/python -m experiments --quick
+
+# Always from the beginning: what a page shows depends on all sources, and Sphinx knows of the page alone.
+docs: $(VENV)/.docs  ## run the examples of the pages and build them into build/docs
+	@env -u TILTFIT_DATA $(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --nitpicky --fresh-env \
+		--doctree-dir build/doctrees docs build/docs
+	@echo "No warnings. Open build/docs/index.html"
 
 test-oldest:  ## run the tests with the lowest supported versions
 	@$(MAKE) --no-print-directory test VENV=.venv-oldest CONSTRAINTS=constraints/oldest.txt NEWEST_PYTHON=3.11
@@ -81,6 +87,11 @@ $(VENV)/.dev: $(VENV)/.test
 
 $(VENV)/.experiments: $(VENV)/.runtime
 	@$(EDITABLE) ".[plot]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.runtime
+	@echo "Installing what the documentation needs into $(VENV) ..."
+	@$(EDITABLE) ".[docs]"
 	@touch $@
 
 OLDEST_PYTHON ?= 3.11

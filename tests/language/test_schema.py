@@ -38,7 +38,7 @@ def problems(document: Any) -> list[str]:
 def examples() -> dict[str, str]:
     """Every text of a constraint file in the repository that the reader accepts, by where it stands."""
     found: dict[str, str] = {str(p.relative_to(ROOT)): p.read_text() for p in ROOT.glob("src/tiltfit/demo/*.toml")}
-    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
+    for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
         blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
         found |= {f"{page.name}[{i}]": block for i, block in enumerate(blocks)}
     for path in [*ROOT.glob("tests/**/*.py"), *ROOT.glob("src/**/*.py"), *ROOT.glob("e*/**/*.py")]:

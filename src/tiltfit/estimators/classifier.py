@@ -131,15 +131,20 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
 
     Attributes
     ----------
-    classes_, coef_ (classes × features), intercept_, n_iter_, n_features_in_, feature_names_in_ (not if hashed)
+    classes_ : array
+        The labels, sorted.
+    coef_, intercept_ : array (classes × features), array (classes)
+        The weights λ.
+    n_features_in_, feature_names_in_ : int, array of str
+        The features, by name if they have one (not if hashed).
     columns_in_ : list of str
         The columns of the table, if X was a table with texts.
     objective_ : float
         Eq. 6 at the end.
     converged_ : bool
         Whether it went on until there was nothing to gain: of the objective, or on the development set.
-    history_ : tuple of ``Round``
-        With a development set, ``dev_score`` is the accuracy there.
+    n_iter_, history_ : int, tuple of ``Round``
+        The rounds. With a development set, ``dev_score`` is the accuracy there.
     constraint_report_ : ``ConstraintReport``
         For each constraint: target, expectation under the model and under q, price, support. ``print`` it.
 
@@ -210,12 +215,22 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
-        """Learn from X; y may be None (nothing labelled) or hold None, NaN or −1 for unlabelled rows. A set in y says
-        that the label is one of its members.
+        """Learn from X, and from y where it has labels. A fit that fails leaves the estimator as it was.
 
-        ``dev=(X_dev, y_dev)``: after every round the model is scored there (accuracy; unlabelled rows do not count). It
-        stops after ``patience`` rounds without a better score, and the best round's model is kept.
-        A fit that fails leaves the estimator as it was.
+        Parameters
+        ----------
+        X : list of texts, array, sparse matrix, data frame or dict of columns
+            What conditions look at and the model learns from.
+        y : list, optional
+            Labels; None, NaN or −1 for unlabelled rows, a set where the label is one of its members. None: nothing is
+            labelled.
+        sample_weight : array, optional
+            One a row.
+        dev : (X_dev, y_dev), optional
+            After every round the model is scored there (accuracy; unlabelled rows do not count), and the best round's
+            model is kept.
+        patience : int
+            With ``dev``: stop after so many rounds without a better score.
         """
         before = dict(self.__dict__)
         try:
@@ -341,9 +356,15 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
     def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
 
-        ``prices="solve"`` projects onto the constraints as they apply to X (transductive: rows influence each other);
-        ``prices="fitted"`` tilts each row by the prices learned in ``fit``. ``y``: labels that are known, as in
-        ``fit``; they are certain under q, and constraints speak of the other rows.
+        Parameters
+        ----------
+        X, y
+            As for ``fit``; known labels are certain under q, and constraints speak of the other rows.
+        prices : {"solve", "fitted"}
+            ``solve`` projects onto the constraints as they apply to X (transductive: rows influence each other);
+            ``fitted`` tilts each row by the prices learned in ``fit``.
+        sample_weight : array, optional
+            One a row.
         """
         check_is_fitted(self)
         return self._project(X, y, prices, sample_weight, fitting=False)

@@ -108,9 +108,11 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    classes_, coef_ (classes × attributes), transitions_ (attributes of edges × classes × classes),
-    attribute_names_ (``hash 0`` and so on if hashed), transition_names_,
-    n_iter_, objective_, converged_, history_, constraint_report_
+    coef_, attribute_names_ : array (classes × attributes), array of str
+        Weights of attributes, and their names (``hash 0`` and so on if hashed).
+    transitions_, transition_names_ : array (attributes of edges × classes × classes), array of str
+        Weights of transitions.
+    classes_, n_iter_, objective_, converged_, history_, constraint_report_
         As for ``TiltClassifier``.
 
     Examples
@@ -185,12 +187,22 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
-        """Learn from X; y may be None (nothing labelled), or hold None for an unlabelled sequence or token. A set in
-        the place of a label says that the label is one of its members.
+        """Learn from X, and from y where it has labels. A fit that fails leaves the tagger as it was.
 
-        ``sample_weight``: one a sequence. ``dev=(X_dev, y_dev)``: after every round the model is scored there (token
-        accuracy; unlabelled tokens do not count). It stops after ``patience`` rounds without a better score, and the
-        best round's model is kept. A fit that fails leaves the tagger as it was.
+        Parameters
+        ----------
+        X : list of lists of tokens or of attributes, or table with a column ``tokens``
+            The sequences.
+        y : list of lists, optional
+            Labels; None for an unlabelled sequence or token, a set where the label is one of its members. None: nothing
+            is labelled.
+        sample_weight : array, optional
+            One a sequence.
+        dev : (X_dev, y_dev), optional
+            After every round the model is scored there (token accuracy; unlabelled tokens do not count), and the best
+            round's model is kept.
+        patience : int
+            With ``dev``: stop after so many rounds without a better score.
         """
         before = dict(self.__dict__)
         try:
@@ -350,10 +362,17 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     ) -> list[Any]:
         """q(y_t|x): predictions under the constraints, an array (tokens × classes) a sequence.
 
-        ``prices="solve"`` projects onto the constraints as they apply to X (transductive: sequences influence each
-        other); ``prices="fitted"`` tilts each by the prices learned in ``fit``. ``decode=True``: the most probable
-        label sequences under q instead. ``y``: labels that are known, as in ``fit``; they are certain under q, and
-        constraints speak of the other tokens.
+        Parameters
+        ----------
+        X, y
+            As for ``fit``; known labels are certain under q, and constraints speak of the other tokens.
+        prices : {"solve", "fitted"}
+            ``solve`` projects onto the constraints as they apply to X (transductive: sequences influence each other);
+            ``fitted`` tilts each by the prices learned in ``fit``.
+        decode : bool
+            Give the most probable label sequences under q instead.
+        sample_weight : array, optional
+            One a sequence.
         """
         sequences, model, potentials = self._potentials(X)
         _, labels, banned = encode_known_tags(y, sequences, self.classes_.tolist())

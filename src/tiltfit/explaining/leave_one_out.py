@@ -93,9 +93,17 @@ class Influences:
 def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
     """Fit with all constraints, then without each of them in turn, from the weights of the full fit.
 
-    ``estimator`` is left as it is; if it is fitted, the full fit begins with its weights. ``dev``: (X, y) kept aside;
-    otherwise nothing is said of accuracy. It takes about as many fits as there are constraints, each far shorter than
-    the first.
+    It takes about as many fits as there are constraints, each far shorter than the first. Those that hurt the labels
+    kept aside come first, then those that fight the others most.
+
+    Parameters
+    ----------
+    estimator : ``TiltClassifier`` or ``TiltTagger``
+        With constraints; it is left as it is. If it is fitted, the full fit begins with its weights.
+    X, y
+        As for ``fit``.
+    dev : (X_dev, y_dev), optional
+        Labels kept aside; without them nothing is said of accuracy.
     """
     constraints, unit = stated(estimator, "leave out"), unit_of(estimator)
     parts(dev, patience=1)  # refuses what is no development set

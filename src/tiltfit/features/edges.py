@@ -60,8 +60,15 @@ class EdgeKinds:
 
 @dataclass(frozen=True)
 class EdgeTemplates:
-    """``before``, ``at``: classes of the previous token and of the token itself, name → pattern; the first that matches
-    the whole token counts. ``attributes``: for X made of attributes, the names of those that also weight transitions.
+    """What transition weights depend on.
+
+    Parameters
+    ----------
+    before, at : dict
+        Classes of the previous token and of the token itself, name → pattern; the first that matches the whole token
+        counts.
+    attributes : tuple of str
+        For X made of attributes, the names of those that also weight transitions.
     """
 
     before: Mapping[str, str] = field(default_factory=lambda: dict(PUNCTUATION))

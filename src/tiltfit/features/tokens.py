@@ -38,20 +38,30 @@ FARTHEST = 10
 class TokenTemplates:
     """Which attributes a token gets.
 
-    ``identity``, ``lower``, ``shape``, ``pieces_at``, ``classes_at`` say at which neighbours: 0 is the token itself,
-    −1 the one before; True means 0, False or () switches the template off.
-
-    ``identity``, ``lower``      the token as spelt; in lower case
-    ``shape``                    see ``spelling.shape``
-    ``prefixes``, ``suffixes``, ``ngrams``   lengths of these pieces, taken at ``pieces_at``
-    ``patterns``, ``lexicons``   classes of tokens by pattern or word list, looked at ``classes_at``
-    ``nearby``, ``classes_nearby``   distances: the tokens in lower case, or the classes, that occur within so many
-                                 tokens on either side or here, wherever. Neighbours then share attributes, so that
-                                 what is learned of one token speaks of those around it: long fields, few labels
-    ``buckets``                  into how many parts a sequence is cut to say where the token stands; 0: not at all
-    ``min_count``                attributes that occur less often in fitting are dropped
-    ``hashing``                  None: an attribute has a column of its own if it occurs in fitting. A number such as
-                                 2**18: attributes are hashed into so many columns, new ones as well
+    Parameters
+    ----------
+    identity, lower, shape : tuple of int
+        At which neighbours (0 is the token itself, −1 the one before; True means 0, False or () switches it off): the
+        token as spelt, in lower case, and its shape (see ``spelling.shape``).
+    prefixes, suffixes, ngrams : tuple of int
+        Lengths of these pieces.
+    pieces_at : tuple of int
+        At which neighbours pieces are taken.
+    patterns, lexicons : dict
+        Classes of tokens by pattern or word list.
+    classes_at : tuple of int
+        At which neighbours classes are looked at.
+    nearby, classes_nearby : tuple of int
+        Distances: the tokens in lower case, or the classes, that occur within so many tokens on either side or here,
+        wherever. Neighbours then share attributes, so that what is learned of one token speaks of those around it:
+        long fields, few labels.
+    buckets : int
+        Into how many parts a sequence is cut to say where the token stands; 0: not at all.
+    min_count : int
+        Attributes that occur less often in fitting are dropped.
+    hashing : int, optional
+        None: an attribute has a column of its own if it occurs in fitting. A number such as 2**18: attributes are
+        hashed into so many columns, new ones as well.
     """
 
     identity: Offsets = ()

@@ -103,12 +103,28 @@ class When(Condition):
 
 
 def word(text: str, case: bool | None = None) -> Condition:
-    """Contains the word as a whole token; capitals count if it has one, or with ``case=True``."""
+    """Contains the word as a whole token.
+
+    Parameters
+    ----------
+    text : str
+        The word. In sequences it is compared with the token as it stands, whatever it contains.
+    case : bool, optional
+        Whether capitals count; by default if the word has one.
+    """
     return Word(text, case)
 
 
 def phrase(text: str, case: bool | None = None) -> Condition:
-    """Contains these words in a row; capitals count if there is one, or with ``case=True``."""
+    """Contains these words in a row.
+
+    Parameters
+    ----------
+    text : str
+        The words.
+    case : bool, optional
+        Whether capitals count; by default if there is one.
+    """
     return Phrase(text, case)
 
 
@@ -128,7 +144,16 @@ def feature(name: str) -> Feature:
 
 
 def when(function: Callable[[Any], object], name: str | None = None) -> Condition:
-    """A Python function of one document, row or token says so."""
+    """A Python function of one document, row or token says so.
+
+    Parameters
+    ----------
+    function : callable
+        Gets one document, row or token and answers true or false. It cannot be written to a file: models are saved
+        without it, and then predict, but do not project.
+    name : str, optional
+        What sentences call it; default: the name of the function.
+    """
     return When(function, name or getattr(function, "__name__", None) or type(function).__name__)
 
 

@@ -43,7 +43,11 @@ from tiltfit.language.values import Exact, Label
 
 @dataclass(frozen=True, eq=False)
 class Expectation(Exact):
-    """An event and where it is looked at, still without what is expected of it."""
+    """An event and where it is looked at, still without what is expected of it: one of the methods below says that.
+
+    m is the share of the places where the condition fires (of counts: the mean number a sequence), u the target. All
+    relations take ``name=`` and ``rationale=``, which reports and files keep.
+    """
 
     event: Event
     given: Condition | None = None
@@ -64,7 +68,19 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """Near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``."""
+        """Near the target: (m − u)²/2β, or abs(m − u)/β with ``penalty="l1"``.
+
+        Parameters
+        ----------
+        target : float
+            u, from 0 to 1; of counts, any number that is not negative.
+        penalty : {"l2", "l1"}
+            How being off is counted.
+        beta : float, optional
+            Softness of this constraint; default: that of the estimator.
+        name, rationale : str, optional
+            What reports call it, and why it is stated.
+        """
         return self._finish(About(target, penalty), beta, None, name, rationale)
 
     def between(
@@ -77,7 +93,7 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """low ≤ m ≤ high."""
+        """low ≤ m ≤ high. Hard, unless ``slack`` > 0: then (distance)²/(2·slack) outside of the interval."""
         return self._finish(Between(low, high), beta, slack, name, rationale)
 
     def at_least(
@@ -89,7 +105,7 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """m ≥ target."""
+        """m ≥ target. Hard, unless ``slack`` > 0: then (distance)²/(2·slack) below the target."""
         return self._finish(AtLeast(target), beta, slack, name, rationale)
 
     def at_most(
@@ -101,7 +117,7 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """m ≤ target."""
+        """m ≤ target. Hard, unless ``slack`` > 0: then (distance)²/(2·slack) above the target."""
         return self._finish(AtMost(target), beta, slack, name, rationale)
 
     def exactly(
@@ -113,7 +129,7 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """m = target."""
+        """m = target. Hard, unless ``slack`` > 0: then (m − target)²/(2·slack)."""
         return self._finish(Exactly(target), beta, slack, name, rationale)
 
     def distributed_as(
@@ -124,7 +140,17 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """The shares of all classes are near these; a class that is left out has share 0."""
+        """The shares of all classes are near these (generalised KL divergence); a class that is left out has share 0.
+
+        Parameters
+        ----------
+        shares : dict
+            Label → share; they sum to one.
+        beta : float, optional
+            Softness of this constraint; default: that of the estimator.
+        name, rationale : str, optional
+            What reports call it, and why it is stated.
+        """
         return self._finish(DistributedAs(shares_of(shares)), beta, None, name, rationale)
 
     def _finish(
@@ -152,7 +178,20 @@ class _Scope(TypedDict, total=False):
 class _Expect:
     """Starts a constraint: ``expect("hockey")`` speaks of labels, ``expect.change()`` and the others of sequences.
 
-    All take ``given=`` (a condition), ``of=`` (another event), ``per=`` and ``on=``.
+    All of them take ``given``, ``of``, ``per`` and ``on``. A condition on a transition looks at its second token.
+
+    Parameters
+    ----------
+    *labels
+        The label is one of these. None of them: for ``distributed_as``, which names all.
+    given : condition, optional
+        Where it is looked at: ``word("puck")``. Without it: everywhere.
+    of : expectation, optional
+        A share among the instances of another event: ``of=expect.change()``.
+    per : {"dataset", "instance", "sequence"} or ``column(name)``
+        One expectation for all the data, for each row or sequence, or for each value of a column.
+    on : {"unlabelled", "all"}
+        Whether labelled rows count, too.
     """
 
     def __call__(
