@@ -45,10 +45,12 @@ def suggest(
 ) -> Suggestions:
     """Conditions worth stating, best first: each adds most to what the ones before it tell.
 
+    In nats a position (``suggesting.usefulness.choose``)::
+
         U(w | chosen) = D(p(·|w) ‖ p) · (1/n) Σ_{i: w fires} v_i · 2^(−t_i)
 
-    in nats a position (``suggesting.usefulness.choose``). With a model, p are its beliefs and v_i its uncertainty;
-    else with labels, p are their shares and v_i = 1 where there is none; with neither, p are topics.
+    With a model, p are its beliefs and v_i its uncertainty; else with labels, p are their shares and v_i = 1 where there
+    is none; with neither, p are topics.
 
     Parameters
     ----------
