@@ -49,8 +49,8 @@ def suggest(
 
         U(w | chosen) = D(p(·|w) ‖ p) · (1/n) Σ_{i: w fires} v_i · 2^(−t_i)
 
-    With a model, p are its beliefs and v_i its uncertainty; else with labels, p are their shares and v_i = 1 where there
-    is none; with neither, p are topics.
+    With a model, p are its beliefs and v_i its uncertainty; else with labels, p are their shares and v_i = 1 where
+    there is none; with neither, p are topics.
 
     Parameters
     ----------
