@@ -191,3 +191,25 @@ def test_refusals() -> None:
         TiltClassifier(RULES).fit([Doc("a"), None])
     with pytest.raises(DataError, match="Sequence 1 is empty"):
         TiltTagger(RULES).fit([Doc("a"), Doc()])
+
+
+def test_spacy_itself() -> None:
+    nlp = pytest.importorskip("spacy", reason="the stand-ins are tested; spaCy itself is not installed").blank("en")
+    docs = [nlp(text) for text in TEXTS]
+    two = TiltClassifier(RULES).fit(TEXTS)
+    assert np.array_equal(TiltClassifier(RULES).fit(docs).predict_proba(docs), two.predict_proba(TEXTS))
+    tagger = TiltTagger(classes=["O", "place"]).fit(docs[:2], [["O"] * len(doc) for doc in docs[:2]])
+    assert [len(tags) for tags in tagger.predict(docs)] == [len(doc) for doc in docs]
+
+
+def test_datasets_itself() -> None:
+    hub = pytest.importorskip("datasets", reason="the stand-ins are tested; datasets itself is not installed")
+    table = hub.Dataset.from_dict({"text": TEXTS, "n": list(range(len(TEXTS)))})
+    two = TiltClassifier(RULES).fit(TEXTS)
+    assert np.array_equal(
+        TiltClassifier(RULES).fit(table["text"]).predict_proba(table["text"]), two.predict_proba(TEXTS)
+    )
+    with pytest.raises(DataError, match="several tables"):
+        TiltClassifier(RULES).fit(hub.DatasetDict(a=table))
+    with pytest.raises(DataError, match="stream"):
+        TiltClassifier(RULES).fit(table.to_iterable_dataset())
