@@ -54,7 +54,7 @@ def _stated(stated: ConstraintSet) -> Iterator[str]:
 
 
 def _entry(place: int, suggestion: Suggestion, found: Suggestions) -> Iterator[str]:
-    yield f"# {place}. {printable(f'{what(suggestion, found.unit)}: {figures(suggestion)}')}"
+    yield f"# {place}. {printable(f'{what(suggestion, found.unit)}: {figures(suggestion, found.unit)}')}"
     for example in suggestion.examples:
         yield f"#      {printable(example)}"
     yield "#[[constraint]]"

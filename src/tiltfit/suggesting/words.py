@@ -24,7 +24,7 @@ def page(found: Suggestions) -> str:
     for number, heading, suggestions in groups(found):
         lines += ["", heading] if heading else [""] if number == 0 else []
         for place, suggestion in suggestions:
-            lines.append(f"{place:>3}. {what(suggestion, found.unit)}: {figures(suggestion)}")
+            lines.append(f"{place:>3}. {what(suggestion, found.unit)}: {figures(suggestion, found.unit)}")
             lines += [f"       {example}" for example in suggestion.examples]
     return "\n".join(lines)
 
@@ -51,12 +51,12 @@ def groups(found: Suggestions) -> Iterator[tuple[int, str, list[tuple[int, Sugge
 
 def topic_words(found: Suggestions, topic: int) -> str:
     """The words of a topic, with commas."""
-    return ", ".join(short(condition) for condition in found.topics.get(topic, ()))
+    return ", ".join(short(condition, found.unit) for condition in found.topics.get(topic, ()))
 
 
-def short(condition: Condition) -> str:
-    """A condition in as few words as possible: its words, or its code."""
-    return getattr(condition, "text", None) or repr(condition)
+def short(condition: Condition, unit: Unit) -> str:
+    """A condition in as few words as possible: its own, or what a sentence says of it."""
+    return getattr(condition, "text", None) or condition.clause(unit)
 
 
 def what(suggestion: Suggestion, unit: Unit) -> str:
@@ -66,11 +66,11 @@ def what(suggestion: Suggestion, unit: Unit) -> str:
     return f"{unit} {suggestion.condition.clause(unit)}"
 
 
-def figures(suggestion: Suggestion) -> str:
+def figures(suggestion: Suggestion, unit: Unit) -> str:
     """How often, and what is known of it."""
     often = f"{suggestion.count:,} ({_percent(suggestion.share)})"
     told = belief(suggestion)
-    same = ", ".join(short(c) for c in suggestion.same[:_SAME])
+    same = ", ".join(short(c, unit) for c in suggestion.same[:_SAME])
     return ", ".join([often, *([told] if told else []), *([f"much the same: {same}"] if same else [])])
 
 
