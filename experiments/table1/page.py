@@ -209,6 +209,7 @@ def summary(plan: Plan, found: Finished) -> dict[str, Any]:
             {
                 "collection": setting[0],
                 "words": setting[1],
+                "labelled": plan.labelled(found, setting),
                 "amount": str(plan.amount(found, *setting)),
                 "paper": PAPER[setting],
                 "goal": GOALS[setting],

@@ -179,7 +179,7 @@ def plot(plan: Plan, found: Finished, path: Path) -> None:
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9, 3.5), layout="constrained")
-    figure.suptitle("What is known of citations makes few labels go further; all of it is above the paper", fontsize=11)
+    figure.suptitle("What is known of citations makes few labels go further", fontsize=11)
     panels = np.atleast_1d(figure.subplots(1, len(plan.sizes), sharey=True))
     names = [name for name in COLUMNS if name != "CODL-T"][::-1]
     for panel, n in zip(panels, plan.sizes, strict=True):

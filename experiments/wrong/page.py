@@ -131,7 +131,7 @@ LESSONS = """\
 - **So `at_least` with slack degrades best where targets are far off**: where they are too high it is `about`, and where
   they are far too low it keeps most of what it has. (0.1 or 0.2 too low, `about` can be a point better.)
 - **Words with the wrong label** are another thing: one in ten costs AP a few points, three in ten many (tables
-  below), whatever the relation. On webkb AP stays ahead of votes and label model; on movie, with a
+  below), whatever the relation. On webkb soft AP stays ahead of votes and label model; on movie, with a
   hundred words and two labels, it is no better than votes, and the label model hardly notices: with so many words it
   finds out which of them disagree with the others. AP has no such doubt of its own; `leave_one_out` and the prices
   of the constraint report are for finding such words.
