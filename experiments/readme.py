@@ -80,9 +80,9 @@ def _table_3(data: dict[str, Any]) -> str:
     return f"""**Citations with few labels** (Table 3; [page](docs/table3.md), `{data["command"]}`): token
 accuracy with N labelled citations, the paper's → ours; labels alone, alternating projections on the citations that are
 scored (T) and on 1,000 others (I), and constraint-driven learning. Our labels alone begin higher, and constraints add
-less to them ({_gains(data)}). Which statements are made was chosen on other citations; how often a field must appear was
-counted in all 300 labelled ones. With all of the paper's own statements few labels end below labels alone
-([why](docs/table3.md)).
+less to them (AP-T: {_gains(data)}).
+Which statements are made was chosen on other citations; how often a field must appear was counted in all 300 labelled
+ones. With all of the paper's own statements few labels end below labels alone ([why](docs/table3.md)).
 
 {table(["N", *shown], rows)}"""
 
@@ -93,7 +93,7 @@ def _gains(data: dict[str, Any]) -> str:
     told = []
     for n in (n for n, column in found if column == "AP-T"):
         gains = [found[n, "AP-T"][who] - found[n, "Sup"][who] for who in ("paper", "ours")]
-        told.append(f"N = {n}: the paper's AP-T {gains[0]:+.3f}, ours {gains[1]:+.3f}")
+        told.append(f"N = {n} {gains[0]:+.3f} in the paper, {gains[1]:+.3f} here")
     return "; ".join(told)
 
 

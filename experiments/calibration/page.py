@@ -113,7 +113,7 @@ LESSONS = """\
 - **Votes are too sure** on three of four collections: each vote counts as a label. Their calibration *error* is smaller
   than AP's on all four; their predictions are worse on all four, and so is their log-loss on all but youtube.
 - **A label model** may be anything: as good as all labels on movie, sure and mostly wrong on 20 newsgroups.
-- **youtube** has 250 test comments, 17 a bin: there the error is mostly noise, which only adds to it. What is stated are
-  labelled words here, not the ten rules of [their own page](youtube.md).
+- **youtube** has 250 test comments, 17 a bin: there the error is mostly noise, which only adds to it. What is
+  stated are labelled words here, not the ten rules of [their own page](youtube.md).
 - Who needs probabilities, and not only predictions, needs some labels to calibrate them by.
 """
