@@ -13,6 +13,7 @@ from sklearn.feature_extraction.text import HashingVectorizer
 
 from tiltfit import TiltClassifier, TiltTagger, expect, load, when, why, word
 from tiltfit.errors import DataError, NotSavedWarning, UnsupportedError
+from tiltfit.explaining.causes import Part, _largest
 from tiltfit.language.conditions import column
 
 TEXTS = ["puck goal ice", "puck ice", "goal puck", "bat ball base", "bat base", "ball bat puck", "ice rink", "gym run"]
@@ -186,3 +187,9 @@ def test_columns_that_a_vectorizer_does_not_name_are_numbered():
     for cause in why(fitted, ["puck ice"]):
         assert {part.name for part in cause.parts} <= {"intercept", *fitted.get_feature_names_out()}
         assert math.fsum(part.amount for part in cause.parts) == pytest.approx(cause.log_odds, abs=1e-12)
+
+
+def test_rules_against_each_other_are_not_added_up():
+    parts = [Part("rule", "a", math.inf), Part("rule", "b", -math.inf), Part("statement", "c", 1.0)]
+    assert _largest(parts, 1) == (*parts[:2], Part("rest", "1 others", 1.0))
+    assert _largest(parts[:2], 1) == tuple(parts[:2])
