@@ -9,9 +9,11 @@ import math
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from tiltfit import TiltClassifier, TiltTagger, expect, load, when, why, word
 from tiltfit.errors import DataError, NotSavedWarning, UnsupportedError
+from tiltfit.explaining.causes import Part, _largest
 from tiltfit.language.conditions import column
 
 TEXTS = ["puck goal ice", "puck ice", "goal puck", "bat ball base", "bat base", "ball bat puck", "ice rink", "gym run"]
@@ -176,3 +178,18 @@ def test_a_model_whose_conditions_could_not_be_saved_is_refused_by_name(tmp_path
         fitted.save(tmp_path / "m.tilt")
     with pytest.raises(UnsupportedError, match="by hand"):
         why(load(tmp_path / "m.tilt"), TEXTS)
+
+
+def test_columns_that_a_vectorizer_does_not_name_are_numbered():
+    fitted = TiltClassifier([expect("a", given=word("puck")).about(0.9), expect("b", given=word("bat")).about(0.9)],
+                            vectorizer=HashingVectorizer(n_features=16)).fit(["puck ice", "bat", "ice"])  # fmt: skip
+    assert fitted.get_feature_names_out().tolist() == [f"x{j}" for j in range(16)]
+    for cause in why(fitted, ["puck ice"]):
+        assert {part.name for part in cause.parts} <= {"intercept", *fitted.get_feature_names_out()}
+        assert math.fsum(part.amount for part in cause.parts) == pytest.approx(cause.log_odds, abs=1e-12)
+
+
+def test_rules_against_each_other_are_not_added_up():
+    parts = [Part("rule", "a", math.inf), Part("rule", "b", -math.inf), Part("statement", "c", 1.0)]
+    assert _largest(parts, 1) == (*parts[:2], Part("rest", "1 others", 1.0))
+    assert _largest(parts[:2], 1) == tuple(parts[:2])

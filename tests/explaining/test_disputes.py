@@ -11,7 +11,10 @@ from sklearn.exceptions import NotFittedError
 
 from tiltfit import TiltClassifier, TiltTagger, disputes, expect, load, punctuation, when, word
 from tiltfit.errors import DataError, NotSavedWarning, UnsupportedError
+from tiltfit.explaining.disputes import _share_distance
+from tiltfit.explaining.statements import Statement
 from tiltfit.language.conditions import column
+from tiltfit.projections.expected import Feature
 
 TEXTS = ["puck goal ice", "puck ice", "goal puck", "bat ball base", "bat base", "ball bat puck", "ice rink", "bat ice"]
 SAID = [
@@ -148,3 +151,16 @@ def test_bad_input(classifier, tmp_path):
         TiltClassifier([said], classes=["hockey", "baseball"]).fit(TEXTS).save(tmp_path / "m.tilt")
     with pytest.raises(UnsupportedError, match="by hand"):
         disputes(load(tmp_path / "m.tilt"), TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("relation", "sides"),
+    [("at_least", (1, 0)), ("at_most", (0, 1)), ("about", (1, 1)), ("exactly", (1, 1))],
+)
+def test_a_share_of_another_event_that_moves_nothing_is_off_where_its_difference_is(relation, sides):
+    """E[event − u·other] is 0 where the share is u: not the distance of p(event) from u."""
+    said = getattr(expect.change(given=punctuation.before, of=expect.change()), relation)(0.3)
+    statement = Statement(0, said, "x", Feature([], share=0.3), np.zeros(1))
+    value = np.array([-0.2, 0.0, 0.1])
+    wanted = sides[0] * np.maximum(-value, 0) + sides[1] * np.maximum(value, 0)
+    assert _share_distance(statement, value) == pytest.approx(wanted)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, punctuation, why, word
-from tiltfit.errors import UnsupportedError
+from tiltfit.errors import TiltfitWarning, UnsupportedError
 from tiltfit.explaining.origins import origins, weights_of
 
 TEXTS = ["puck goal ice", "puck ice", "goal puck", "bat ball base", "bat base", "ball bat puck", "ice rink", "gym run"]
@@ -98,9 +98,14 @@ def test_what_has_no_such_parts_is_refused_by_name(classifier):
             why(fitted, TEXTS, train=TEXTS)
 
     refused(SAID[:2], "method='vote'", method="vote")
-    refused(SAID[:2], "model='naive_bayes'", model="naive_bayes")
+    refused(SAID[:2], "model='naive_bayes'.*or fit with model='maxent'", model="naive_bayes")
     refused(SAID[:2], "solver='online'", solver="online")
     tagger = TiltTagger([*(expect(c, given=word(w)).about(0.9) for c, w in (("a", "call"), ("b", "room"))),
                          expect.repeats().about(0.1, name="twice")], inference="exact").fit(SEQUENCES)  # fmt: skip
     with pytest.raises(UnsupportedError, match="'twice' looks at whole sequences"):
         why(tagger, SEQUENCES, train=SEQUENCES)
+
+
+def test_data_that_it_was_not_fitted_on_are_told(classifier):
+    with pytest.warns(TiltfitWarning, match=r"explains \d+% of the weights: it is not what the model was fitted on"):
+        why(classifier, ["gym"], train=TEXTS[:4])

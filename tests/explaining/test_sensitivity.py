@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, leave_one_out, load, sensitivity, when, word
@@ -96,3 +97,16 @@ def test_bad_input(tmp_path):
     for function in (sensitivity, leave_one_out):
         with pytest.raises(UnsupportedError, match="by hand"):
             function(load(tmp_path / "m.tilt"), TEXTS)
+
+
+def test_a_model_of_a_stream_and_titles_of_rows():
+    """A stream hashes words, and so must what begins with its weights; rows of a table are no documents."""
+    said = [expect("a", given=word("puck")).about(0.9), expect("b", given=word("bat")).about(0.9)]
+    texts = ["puck ice", "bat ball", "ice", "ball"]
+    streamed = TiltClassifier(said, solver="online").partial_fit(texts)
+    assert len(sensitivity(streamed, texts)) == len(leave_one_out(streamed, texts)) == 2
+    table = {"text": np.array(texts, dtype=object), "n": np.arange(4.0)}
+    titles = {entry.title for entry in TiltClassifier(said).fit(table).constraint_report_}
+    assert all("rows" in title for title in titles)
+    assert {e.title for e in sensitivity(TiltClassifier(said), table)} == titles
+    assert {e.title for e in leave_one_out(TiltClassifier(said), table)} == titles

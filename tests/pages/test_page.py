@@ -282,3 +282,15 @@ def test_a_tag_that_the_model_does_not_know_is_a_mistake(tagger: TiltTagger) -> 
     html = report_page(tagger, [["Lee", "2001"]], [["author", "year"]]).html
     assert "labelled year in the data" in html
     assert "right, of 2 with labels" in html
+
+
+def test_empty_sequences_have_no_coverage_and_hide_none(tagger: TiltTagger) -> None:
+    found, full = (coverage(account_of(tagger, X)) for X in ([[], *SEQUENCES, []], SEQUENCES))
+    assert isinstance(found, Coverage)
+    assert found == full
+
+
+def test_words_of_a_table_are_underlined() -> None:
+    table = {"text": np.array(TEXTS, dtype=object), "length": np.arange(8.0)}
+    fitted = TiltClassifier(CONSTRAINTS[:2], classes=["baseball", "hockey"]).fit(table)
+    assert '<mark class="weighty">' in report_page(fitted, table).html

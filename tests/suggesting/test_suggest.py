@@ -212,3 +212,11 @@ def test_same_seed_same_answer() -> None:
     one, two = (suggest(TEXTS[:60], top=5, n_topics=2, longest=1, random_state=2) for _ in range(2))
     assert one == two
     assert one.to_dict() == two.to_dict()
+
+
+def test_a_model_of_a_matrix_lends_its_names():
+    X = np.array([[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=float)
+    fitted = TiltClassifier(
+        [expect("a", given=word("puck")).about(0.9)], classes=["a", "b"], feature_names=["puck", "bat", "ice"]
+    ).fit(X)
+    assert {s.condition.words[0] for s in suggest(X, model=fitted, min_support=2)} <= {"bat", "ice"}

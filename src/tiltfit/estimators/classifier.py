@@ -394,8 +394,8 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         """Names of the model's features, one a column of ``coef_``."""
         check_is_fitted(self)
         names = self._model_names if self._model_names is not None else input_features
-        if names is None:
-            names = [f"x{j}" for j in range(self.n_features_in_)]
+        if names is None or not len(names):  # a foreign vectorizer need not name its columns
+            names = [f"x{j}" for j in range(self.coef_.shape[1])]
         return np.array(names, dtype=object)
 
     # Inside

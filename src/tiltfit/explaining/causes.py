@@ -245,9 +245,12 @@ def _by_position(found: Iterable[Iterable[tuple[int, Part]]], n: int) -> list[li
 
 
 def _largest(parts: list[Part], top: int | None) -> tuple[Part, ...]:
-    """The largest first; what is more than ``top`` is added up."""
+    """The largest first; what is more than ``top`` is added up. Rules stay: infinities of both signs have no sum."""
     ordered = sorted(parts, key=lambda part: -abs(part.amount))
     if top is None or len(ordered) <= top:
+        return tuple(ordered)
+    top = max(top, sum(math.isinf(part.amount) for part in ordered))
+    if len(ordered) <= top:
         return tuple(ordered)
     left = ordered[top:]
     return (*ordered[:top], Part("rest", f"{len(left)} others", math.fsum(part.amount for part in left)))

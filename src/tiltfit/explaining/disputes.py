@@ -6,8 +6,8 @@
 over the places i where its condition fires. For a share, f′ is 1 if the event happens: these are 1 − p(event) and
 p(event). For a count the places are sequences, and it is how far the expected number is below (above) the target. A
 price of 0 moves nothing: then it is the distance of p(event) from the targets. A share of another event (``of=``) has
-f′ = event − u·other. The prices of a distribution's classes only count against each other: there it is the price less
-the mean price of the classes under p. A rule pulls to what it leaves.
+f′ = event − u·other, whose target is 0. The prices of a distribution's classes only count against each other: there it
+is the price less the mean price of the classes under p. A rule pulls to what it leaves.
 """
 
 from __future__ import annotations
@@ -179,7 +179,8 @@ def _shared(statement: Statement, measured: Expectations) -> _Measured:
         p, q = (v[places] for v in measured.of_pieces(event.pieces))
     least, most = (v[places] for v in reach(feature, scene.inputs.n))
     direction = _direction(statement, scene.instance[places])
-    amount = np.where(direction > 0, most - value, np.where(direction < 0, value - least, _distance(statement, p)))
+    still = _distance(statement, p) if feature.event is None else _share_distance(statement, value)
+    amount = np.where(direction > 0, most - value, np.where(direction < 0, value - least, still))
     return places, p, q, amount, direction
 
 
@@ -226,3 +227,11 @@ def _distance(statement: Statement, p: FloatArray) -> FloatArray:
     else:
         low, high = relation.interval if relation.hard else (min(relation.numbers), max(relation.numbers))
     return np.asarray(np.maximum(0.0, np.maximum(low - p, p - high)))
+
+
+def _share_distance(statement: Statement, value: FloatArray) -> FloatArray:
+    """How far E[event − u·other] is from 0, on the side that u bounds."""
+    relation, u = statement.constraint.relation, statement.feature.share
+    low, high = relation.interval if relation.hard else (u, u)
+    short = -value if u <= low else np.zeros_like(value)
+    return np.asarray(np.maximum(0.0, np.maximum(short, value if u >= high else 0.0)))

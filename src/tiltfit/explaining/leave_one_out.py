@@ -105,9 +105,10 @@ def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = Non
     dev : (X_dev, y_dev), optional
         Labels kept aside; without them nothing is said of accuracy.
     """
-    constraints, unit = stated(estimator, "leave out"), unit_of(estimator)
+    constraints = stated(estimator, "leave out")
     parts(dev, patience=1)  # refuses what is no development set
     full = fit_all(estimator, X, y)
+    unit = unit_of(full)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # each fit would repeat what the full one said
         labels, score, missed = labels_of(full, X), _score(full, dev), _missed(full, constraints)
@@ -115,7 +116,7 @@ def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = Non
         for k, constraint in enumerate(constraints):
             rest = ConstraintSet((*constraints[:k], *constraints[k + 1 :]), tuple(full.classes_.tolist()))
             try:
-                fewer = fit_with(full, estimator, rest, X, y)
+                fewer = fit_with(full, rest, X, y)
             except DataError:  # without it, there is nothing to learn from
                 entries.append(Influence(titled(constraint, unit), 1.0, 0.0, 0.0, score, None))
                 continue

@@ -19,6 +19,7 @@ forward–backward pass a statement and node.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -28,7 +29,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.errors import UnsupportedError
+from tiltfit.errors import TiltfitWarning, UnsupportedError
+from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.explaining.statements import Statement, state
 from tiltfit.explaining.view import Estimator, View
 from tiltfit.inference.chain import Chains
@@ -44,6 +46,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 _LEAST, _MOST = 6, 48  # nodes of the integral
+_LEFT = 0.2  # a rest that is worth a word, as a share of the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +72,14 @@ def origins(estimator: Estimator, X: Any, y: Any = None, sample_weight: Any = No
             part[weights == 0] = 0.0  # pairs that no label shows have no weight
         rest -= part
         yield Origin(kind, name, part)
+    if np.abs(rest).sum() > _LEFT * np.abs(weights).sum():
+        warnings.warn(
+            f"Nothing in train= explains {np.abs(rest).sum() / np.abs(weights).sum():.0%} of the weights: it is not "
+            "what the model was fitted on (X, or (X, y), or (X, y, sample_weight)), or the fit ended long before its "
+            "optimum.",
+            TiltfitWarning,
+            stacklevel=2,
+        )
     yield Origin("rest", "what the fit left undone", rest)
 
 
@@ -84,9 +95,11 @@ def _refuse_others(estimator: Estimator) -> None:
         what = (
             f"method={method!r}" if method != "ap" else f"model={model!r}" if solver != "online" else "solver='online'"
         )
+        usual = "crf" if isinstance(estimator, TiltTagger) else "maxent"
+        instead = "method='ap'" if method != "ap" else f"model='{usual}'" if solver != "online" else "another solver"
         raise UnsupportedError(
             f"Where the weights come from is known at the optimum of Eq. 6 alone, which a model with {what} does not "
-            "reach. Leave train= out, or fit with method='ap' and another solver."
+            f"reach. Leave train= out, or fit with {instead}."
         )
     whole = [c.title for c in estimator._constraints if c.event.whole]
     if whole:

@@ -13,6 +13,8 @@ from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.features.hashed_text import HashedWords
+from tiltfit.features.hashing import buckets
 from tiltfit.language.constraint import ConstraintSet
 
 FloatArray = npt.NDArray[np.float64]
@@ -36,7 +38,9 @@ def stated(estimator: Estimator, what: str) -> ConstraintSet:
 
 
 def unit_of(estimator: Estimator) -> Unit:
-    return "tokens" if isinstance(estimator, TiltTagger) else "documents"
+    """What its positions are called; of a classifier that is not fitted that is not known yet."""
+    unit: Unit = vars(estimator).get("_unit", "tokens" if isinstance(estimator, TiltTagger) else "documents")
+    return unit
 
 
 def fit_all(estimator: Estimator, X: Any, y: Any) -> Estimator:
@@ -44,12 +48,15 @@ def fit_all(estimator: Estimator, X: Any, y: Any) -> Estimator:
     copy = clone(estimator)
     if estimator.__sklearn_is_fitted__():
         copy.set_params(init=estimator)
+        names = vars(estimator).get("_model_names")
+        if isinstance(copy, TiltClassifier) and names is not None and buckets(names):
+            copy.set_params(vectorizer=HashedWords.weighting)  # as a stream has chosen: else its weights do not fit
     return copy.fit(X, y)  # type: ignore[no-any-return]
 
 
-def fit_with(full: Estimator, estimator: Estimator, constraints: ConstraintSet, X: Any, y: Any) -> Estimator:
-    """A copy of ``estimator`` with other constraints, fitted from the weights of ``full``."""
-    copy = clone(estimator).set_params(constraints=constraints, classes=full.classes_.tolist(), init=full, n_init=1)
+def fit_with(full: Estimator, constraints: ConstraintSet, X: Any, y: Any) -> Estimator:
+    """A copy of ``full`` with other constraints, fitted from its weights."""
+    copy = clone(full).set_params(constraints=constraints, classes=full.classes_.tolist(), init=full, n_init=1)
     return copy.fit(X, y)  # type: ignore[no-any-return]
 
 

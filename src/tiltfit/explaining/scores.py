@@ -44,7 +44,8 @@ class Scores:
         table = conditional(view.model.structure, view.potentials, labels)
         kept: Any = vars(view.estimator)
         names = kept["_encoder"].names if view.is_sequences else kept["_model_names"]
-        return Scores(view, labels, table, names)
+        # A foreign vectorizer need not know what its columns are called.
+        return Scores(view, labels, table, names if names is not None and len(names) else None)
 
     def parts(self, t: int, a: int, b: int) -> Iterator[Told]:
         """(kind, name, amount) of all that ``table[t, a] − table[t, b]`` is the sum of."""

@@ -120,9 +120,9 @@ def sensitivity(estimator: Estimator, X: Any, y: Any = None, *, change: float = 
                 moves = []
                 for by in (-float(change), float(change)):
                     moved = _moved(constraints, k, by, label, full)
-                    moves.append(None if moved is None else _move(moved, k, before, (full, estimator, X, y)))
+                    moves.append(None if moved is None else _move(moved, k, before, (full, X, y)))
                 part = "" if label is None else f" [{label}]"
-                title = titled(constraint, unit_of(estimator)) + part
+                title = titled(constraint, unit_of(full)) + part
                 entries.append(Sensitivity(title, _words(constraint), *moves))
     return Sensitivities(tuple(sorted(entries, key=lambda e: (-e.changed, -e.shift))))
 
@@ -144,9 +144,9 @@ def _moved(constraints: ConstraintSet, k: int, by: float, label: Label | None, f
 
 
 def _move(constraints: ConstraintSet, k: int, before: tuple[list[Any], FloatArray], fitting: Any) -> Move | None:
-    full, estimator, X, y = fitting
+    full, X, y = fitting
     try:
-        fitted = fit_with(full, estimator, constraints, X, y)
+        fitted = fit_with(full, constraints, X, y)
     except ConstraintError:  # against others, on these data
         return None
     labels, p = before

@@ -113,7 +113,7 @@ class _Words:
     def of(account: Account, numbers: Sequence[int]) -> _Words | None:
         if account.sequences is not None:
             return None
-        texts, table = as_texts(account.X), as_table(account.X)
+        texts, table, columns = as_texts(account.X), as_table(account.X), []
         wanted = sorted(set(numbers))
         part: Any
         if texts is not None:
@@ -121,15 +121,24 @@ class _Words:
         elif table is not None and TableInputs(table).text_columns:
             at = np.array(wanted, dtype=np.intp)
             part = {name: values[at] for name, values in table.items()}
-            texts = _joined(TableInputs(table))
+            texts, columns = _joined(TableInputs(table)), TableInputs(table).text_columns
         else:
             return None
         try:
             causes = why(account.estimator, part, top=_WEIGHTY)
         except TiltfitError:
             return _Words(texts, {})
-        words = (tuple(p.name for p in cause.parts if p.kind == "feature" and p.amount > 0) for cause in causes)
+        words = (
+            tuple(_word(p.name, columns) for p in cause.parts if p.kind == "feature" and p.amount > 0)
+            for cause in causes
+        )
         return _Words(texts, dict(zip(wanted, words, strict=True)))
+
+
+def _word(name: str, columns: Sequence[str]) -> str:
+    """The word of a feature: in a table it is called ``column:word``."""
+    column = next((c for c in columns if name.startswith(f"{c}:")), None)
+    return name if column is None else name.removeprefix(f"{column}:")
 
 
 def _joined(table: TableInputs) -> list[str]:

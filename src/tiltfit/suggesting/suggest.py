@@ -84,7 +84,7 @@ def suggest(
     """
     _check_numbers(top=top, min_support=min_support, longest=longest, n_topics=n_topics)
     stated = _stated(model, constraints, classes)
-    rows, data = _data(stated, X, y, feature_names)
+    rows, data = _data(stated, X, y, getattr(model, "feature_names", None) if feature_names is None else feature_names)
     scout = _Scout(data, min_support, top, _touched(stated, data), stated)
     candidates = scout.fresh(
         token_candidates(data.scene.inputs, rows.items, min_support)
