@@ -36,6 +36,6 @@ def test_commands_speak_of_their_options(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("a;b\n1;2\n")
     for online in ([], ["--online"]):
         said = refused("train", tmp_path / "d.jsonl", *online, "-o", tmp_path / "m.tilt")
-        assert "Say which field to use with --text." in said
+        assert "Say which field to use with --text, or mend this record" in said
         given = ("train", tmp_path / "d.csv", *online, "-o", tmp_path / "m.tilt", "--text", "b")
         assert "Pass --delimiter." in refused(*given)

@@ -17,7 +17,7 @@ _MOST = 150  # rows
 
 _STATES = {
     "met": "met",
-    "missed": "missed",
+    "missed": "soft, pulling, off by more than half a per cent",
     "violated": "impossible together",
     "rests": "at rest",
     "rules": "acting as rules",

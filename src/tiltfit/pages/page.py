@@ -119,8 +119,9 @@ def _lead(account: Account, covered: Coverage | str) -> tuple[Node, ...]:
     words = f"{type(estimator).__name__} · {estimator.model}, {METHODS[estimator.method].title} · {classes} · {data}"
     entries = account.report.entries
     hold = sum(entry.status in ("met", "rules", "each") for entry in entries)
+    pull = sum(entry.status == "missed" for entry in entries)
     figures = [
-        ("constraints that hold", f"{hold} of {len(entries)}"),
+        ("statements that hold" + (f"; {pull} soft ones pull" if pull else ""), f"{hold} of {len(entries)}"),
         (f"{account.unit} touched by a constraint", "–" if isinstance(covered, str) else percent(covered.share)),
         _quality(account),
         ("rounds" + ("" if estimator.converged_ else ", not converged"), f"{len(estimator.history_):,}"),

@@ -21,6 +21,7 @@ USUAL = 0.9
 _MOST = 12  # classes in a remark
 
 _HOW = """\
+# Name all labels in the line "classes" above: a label that neither it nor a statement names is never predicted.
 # For each suggestion that you know something about: take the # away from the four lines from #[[constraint]] on, fill
 # in the label, and put your own estimate of the share after "about". Leave the others as they are."""
 

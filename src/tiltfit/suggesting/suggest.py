@@ -12,10 +12,11 @@ import numpy as np
 
 from tiltfit.checking.data import Data
 from tiltfit.checking.support import places_of
+from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
 from tiltfit.language.combinations import Before
-from tiltfit.language.conditions import Condition, Phrase, punctuation
+from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.suggesting.candidates import Candidates, IntArray, document_candidates
 from tiltfit.suggesting.context import examples
@@ -98,9 +99,8 @@ def suggest(
     elif np.any(data.scene.labels >= 0):
         view, tags = label_view(data), data.scene.labels
     else:
-        # A token and the one after it have the same neighbours, so that topics say the same of both.
-        apart = [j for j, c in enumerate(candidates.conditions) if not isinstance(c, Before) or c.part == punctuation]
-        candidates = candidates.keep(np.array(apart, dtype=np.intp))
+        telling = [j for j, c in enumerate(candidates.conditions) if _tells_topics(c, data.unit)]
+        candidates = candidates.keep(np.array(telling, dtype=np.intp))
         view = topic_view(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
     found = [scout.suggestions(candidates, view, "labels", n_examples)]
     if isinstance(rows, Sequences) and tags is not None and rows.kind == "tokens":
@@ -210,6 +210,16 @@ def _fires(condition: Condition, data: Data) -> FloatArray:
 def _is_known(data: Data, stated: ConstraintSet) -> bool:
     """Whether classes were named by anybody: else the data have stand-ins."""
     return stated.classes is not None or bool(np.any(data.scene.labels >= 0)) or any(c.names for c in stated)
+
+
+def _tells_topics(condition: Condition, unit: Unit) -> bool:
+    """Of documents not words as *the* and *of*, which topics share out by chance. Of tokens not the one before: it has
+    the same neighbours, so that topics say the same of both."""
+    if unit == "tokens":
+        return not isinstance(condition, Before) or condition.part == punctuation
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return not isinstance(condition, Word | Phrase) or any(w not in ENGLISH_STOP_WORDS for w in condition.words)
 
 
 def _topics(candidates: Candidates, view: View) -> dict[int, tuple[Condition, ...]]:

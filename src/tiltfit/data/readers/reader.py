@@ -138,6 +138,6 @@ def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) 
     if delimiter is not None:
         return "csv"
     raise DataFileError(
-        f"{place}: cannot tell its format. Say format= (jsonl, csv, tsv or parquet), or name it .jsonl or .csv; "
-        "sequences in columns are for read_sequences (on the command line: --task tag)."
+        f"{place}: cannot tell its format: neither its name nor its beginning says so. Say format= (jsonl, csv, tsv or "
+        "parquet). Tokens in columns are for taggers."
     )

@@ -130,7 +130,7 @@ def missing_field(place: str, line: int, role: str, name: str, known: Sequence[s
         place,
         line,
         f"there is no {role} field {name!r} (the fields are: {have or 'none'})."
-        f"{did_you_mean(name, known)} Say which field to use with {role}=.",
+        f"{did_you_mean(name, known)} Say which field to use with {role}=, or mend this record if others have it.",
     )
 
 
