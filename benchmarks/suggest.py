@@ -14,11 +14,13 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from benchmarks.page import table, write_section
 from tiltfit import Constraint, TiltClassifier, expect, suggest
 from tiltfit.data.corpora import available, load_corpus
 from tiltfit.data.inputs import TextInputs
@@ -26,6 +28,7 @@ from tiltfit.language.conditions import Condition
 from tiltfit.suggesting.candidates import document_candidates
 
 NAMES = ("webkb", "movie")
+SUGGEST = Path(__file__).resolve().parents[1] / "docs" / "suggest.md"
 FREQUENT = 1000
 STEP = 20
 MIN_SUPPORT = 5
@@ -85,6 +88,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=NAMES)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--page", action="store_true", help="write the table of docs/suggest.md")
     parser.add_argument("--top", type=int, default=20)
     parser.add_argument("--seeds", type=int, default=3)
     arguments = parser.parse_args()
@@ -99,7 +103,21 @@ def main() -> int:
                 _show(rows[-1], header=len(rows) == 1)
     if arguments.json:
         print(json.dumps(rows, indent=2))
-    return 0 if all(row["topics"] > row["random"] for row in rows) else 1
+    if arguments.page:
+        write_section("figures", _table(rows), SUGGEST)
+    return 0
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> str:
+    """Mean, and each split."""
+
+    def told(name: str, way: str) -> str:
+        values = [row[way] for row in rows if row["collection"] == name]
+        return f"{np.mean(values):.3f} ({', '.join(f'{value:.3f}' for value in values)})"
+
+    names = dict.fromkeys(row["collection"] for row in rows)
+    head = ["", "random frequent words", "20 by topics", "10 by topics, then 10 by the model"]
+    return table(head, [[name, *[told(name, way) for way in ("random", "topics", "model")]] for name in names])
 
 
 def _show(row: dict[str, Any], *, header: bool) -> None:

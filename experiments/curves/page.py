@@ -147,5 +147,5 @@ LESSONS = """\
 - **AP makes more of the same words than majority vote** at every number.
 - **Labels add little to the words** until there are as many as the words are worth (on movie: nothing up to a hundred).
   With both, AP is ahead of labels alone at every number that was tried.
-- Some hundred labels a class alone are ahead of the words alone, and all labels of anything here.
+- A few hundred labels a class alone are ahead of the words alone, and all labels of anything here.
 """
