@@ -21,7 +21,6 @@ USUAL = 0.9
 _MOST = 12  # classes in a remark
 
 _HOW = """\
-# Name all labels in the line "classes" above: a label that neither it nor a statement names is never predicted.
 # For each suggestion that you know something about: take the # away from the four lines from #[[constraint]] on, fill
 # in the label, and put your own estimate of the share after "about". Leave the others as they are."""
 
@@ -41,7 +40,7 @@ def skeleton(found: Suggestions) -> str:
 def _classes(found: Suggestions) -> list[str]:
     if len(found.classes) > 1:
         return entry_lines({"classes": list(found.classes)})
-    return ['#classes = ["…", "…"]  # all labels that there are']
+    return ['#classes = ["…", "…"]  # all labels that there are: one that is named nowhere is never predicted']
 
 
 def _stated(stated: ConstraintSet) -> Iterator[str]:
