@@ -80,7 +80,14 @@ def own_prices(estimator):
 
 
 @pytest.mark.parametrize(
-    ("name", "scale"), [*((n, s) for n in SOFT for s in ("unit", "support")), *((n, "unit") for n in HARD)]
+    ("name", "scale"),
+    [
+        *((name, "unit") for name in SOFT | HARD),
+        *(
+            pytest.param(name, "support", marks=[] if name in ("about", "distributed_as") else pytest.mark.exhaustive)
+            for name in SOFT
+        ),
+    ],
 )
 def test_documents_converge_to_the_batch_solution(name, scale):
     """All rows in one step: gradients are exact, and so is where the steps come to rest."""
