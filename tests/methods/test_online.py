@@ -161,8 +161,16 @@ SAID = {
 }
 
 
+AS_OF_DOCUMENTS = ("l1", "between", "at_most", "a count with a condition")  # or as what else is counted
+
+
 @pytest.mark.parametrize(
-    ("name", "scale"), [*((n, "unit") for n in SAID), ("about", "support"), ("distributed_as", "support")]
+    ("name", "scale"),
+    [
+        *(pytest.param(n, "unit", marks=pytest.mark.exhaustive if n in AS_OF_DOCUMENTS else []) for n in SAID),
+        pytest.param("about", "support", marks=pytest.mark.exhaustive),
+        ("distributed_as", "support"),
+    ],
 )
 def test_sequences_converge_to_the_batch_solution(name, scale):
     X, y = sequences()
