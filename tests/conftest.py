@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from unittest import mock
 
 import pytest
+import typer.testing
 from hypothesis import settings
 
 from tiltfit.data.corpora import data_root
@@ -24,3 +28,10 @@ def shared_data() -> Path:
     if root is None:
         pytest.skip("the real collections are not on this machine; TILTFIT_DATA names their folder")
     return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def commands_are_built_once() -> Iterator[None]:
+    """Typer builds all commands anew for every call; that takes longer than what most tests ask of them."""
+    with mock.patch.object(typer.testing, "_get_command", cache(typer.testing._get_command)):
+        yield

@@ -39,6 +39,12 @@ def loaded_after(code: str) -> set[str]:
     return set(run(f"{code}\nimport sys\nprint(*{{name.split('.')[0] for name in sys.modules}})").split())
 
 
+@pytest.fixture(scope="module")
+def bytecode(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the bytecode of all packages, which takes long to compile."""
+    return tmp_path_factory.mktemp("bytecode")
+
+
 def extra_cost(statement: str, bytecode: Path, *, limit: float, runs: int = 6) -> float:
     """Seconds that ``statement`` takes once scikit-learn is there: the least of a few runs, or the first under limit.
 
@@ -68,14 +74,14 @@ def test_each_package_imports_only_what_is_below_it() -> None:
     assert status == EXIT_STATUS_SUCCESS, told.getvalue()
 
 
-def test_import_costs_little_more_than_scikit_learn(tmp_path: Path) -> None:
-    assert extra_cost("import tiltfit", tmp_path, limit=0.3) <= 0.3
+def test_import_costs_little_more_than_scikit_learn(bytecode: Path) -> None:
+    assert extra_cost("import tiltfit", bytecode, limit=0.3) <= 0.3
 
 
-def test_the_first_line_of_the_readme_costs_little_more_than_scikit_learn(tmp_path: Path) -> None:
+def test_the_first_line_of_the_readme_costs_little_more_than_scikit_learn(bytecode: Path) -> None:
     # `import tiltfit` is lazy, so this is the cost that people feel.
     statement = "from tiltfit import TiltClassifier, expect, word"
-    assert extra_cost(statement, tmp_path, limit=0.3) <= 0.3
+    assert extra_cost(statement, bytecode, limit=0.3) <= 0.3
 
 
 def test_import_alone_loads_neither_scikit_learn_nor_numba() -> None:
@@ -126,4 +132,4 @@ def test_help_answers_within_a_second() -> None:
         assert "demo" in done.stdout
         return sum(after[2:4]) - sum(before[2:4])  # CPU time of the child, for the same reason as above
 
-    assert min(once() for _ in range(3)) <= 1.0
+    assert any(once() <= 1.0 for _ in range(3))

@@ -29,6 +29,8 @@ def hardly_differs(cell: Cell) -> bool:
         return cell.model == "crf" or cell.relation != "about"
     if cell.model in DOCUMENTS and cell.scope not in (*DOCUMENT_SCOPES, "none"):
         return cell.relation != "about"
+    if cell.method == "ap" and cell.model in ("naive_bayes", "hmm") and cell.scope != "given":
+        return cell.relation not in FEW  # projected by the code of maxent and crf
     return cell.relation not in FEW and (cell.method != "ap" or cell.model == "bernoulli_naive_bayes")
 
 

@@ -49,10 +49,10 @@ def command(folder: Path, *more: object, test: str = "test.jsonl", train: str = 
     return ["compare", folder / train, "-c", folder / "c.toml", "--test", folder / test, "--bootstrap", 50, *more]
 
 
-def test_documents_end_to_end_each_in_a_process_of_its_own(texts: Path, tmp_path: Path) -> None:
+def test_documents_end_to_end(texts: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     code, out, err = run(*command(
-        texts, "--methods", "ap,supervised", "--labelled", 4, "--seed", 1, "--beta", 0.02,
+        texts, "--methods", "ap,supervised", "--labelled", 4, "--seed", 1, "--beta", 0.02, "--in-process",
         "-o", tmp_path / "r.json", "--plot", tmp_path / "r.png",
     ))  # fmt: skip
     assert code == 0, err
@@ -65,6 +65,12 @@ def test_documents_end_to_end_each_in_a_process_of_its_own(texts: Path, tmp_path
     assert found["ap"].parameters == {"beta": 0.02}
     assert (found.seed, found.n_bootstrap) == (1, 50)
     assert (tmp_path / "r.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="memory is read from /proc")
+def test_each_in_a_process_of_its_own(texts: Path) -> None:
+    (row,) = document(*command(texts, "--methods", "supervised"))["rows"]
+    assert (row["status"], row["memory"] is None) == ("ok", False), "not known of one process"
 
 
 def test_json_on_standard_output_and_all_methods_by_default(texts: Path) -> None:

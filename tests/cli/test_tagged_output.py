@@ -19,7 +19,7 @@ tokens = st.text(min_size=1, max_size=5).filter(lambda t: unfit(t) is None and n
 sequences = st.lists(st.tuples(tokens, st.sampled_from(["B-x", "a b", "é"])), min_size=1, max_size=4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(rows=st.lists(sequences, min_size=1, max_size=4))
 def test_columns_are_read_back(rows: list[list[tuple[str, str]]], tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("out") / "p.conll"

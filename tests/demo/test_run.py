@@ -33,9 +33,9 @@ def outcome() -> Outcome:
 
 @pytest.fixture(scope="module")
 def references() -> tuple[citations_run.Job, citations_run.Outcome]:
-    job = citations_run.Job.of(n_train=60, n_test=60)
+    job = citations_run.Job.of(n_train=30, n_test=30)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RestingConstraintWarning)  # sixty references lack some of the words
+        warnings.simplefilter("ignore", RestingConstraintWarning)  # thirty references lack some of the words
         return job, citations_run.compute(job)
 
 

@@ -412,21 +412,20 @@ def test_same_bits_at_any_number_of_threads(solver):
         expect.change(given=punctuation.before, of=expect.change()).at_least(0.6),
     ]
     taggers = []
-    for n_jobs in (1, 2, 3):
+    for n_jobs in (1, 3):
         tagger = TiltTagger(constraints, n_jobs=n_jobs, solver=solver, max_iter=4)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)
             taggers.append(tagger.fit(X, Y))
-    one = taggers[0]
-    for other in taggers[1:]:
-        assert np.array_equal(one.coef_, other.coef_)
-        assert np.array_equal(one.transitions_, other.transitions_)
-        assert one.objective_ == other.objective_
-        assert one._prices == other._prices
-        for a, b in zip(one.project(X), other.project(X), strict=True):
-            assert np.array_equal(a, b)
-        assert one.predict(X) == other.predict(X)
-        assert one.predict_k_best(X[:20], 3) == other.predict_k_best(X[:20], 3)
+    one, other = taggers
+    assert np.array_equal(one.coef_, other.coef_)
+    assert np.array_equal(one.transitions_, other.transitions_)
+    assert one.objective_ == other.objective_
+    assert one._prices == other._prices
+    for a, b in zip(one.project(X), other.project(X), strict=True):
+        assert np.array_equal(a, b)
+    assert one.predict(X) == other.predict(X)
+    assert one.predict_k_best(X[:20], 3) == other.predict_k_best(X[:20], 3)
 
 
 def test_clone_and_parameters():

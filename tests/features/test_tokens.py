@@ -94,7 +94,7 @@ def within(sequence: list[str], i: int, t: TokenTemplates) -> set[str]:
     return found
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=60)
 @given(SEQUENCES, SEQUENCES, st.sampled_from([ALL, TokenTemplates(), TokenTemplates(lexicons=LEXICONS, min_count=2)]))
 def test_templates_mean_what_they_say(seen: Any, new: Any, templates: TokenTemplates) -> None:
     fitted = as_sequences(seen)

@@ -74,9 +74,9 @@ def test_sampled_q_descends_too():
     said = [*WORDS, expect.repeats().at_most(0.2)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tagger = TiltTagger(said, solver="sgd", max_iter=10, inference="sampled", random_state=0).fit(ADS, TAGS)
+        tagger = TiltTagger(said, solver="sgd", max_iter=5, inference="sampled", random_state=0).fit(ADS, TAGS)
     assert tagger.predict(ADS)[0] == TAGS[0]
-    assert len(tagger.history_) == 10
+    assert len(tagger.history_) == 5
 
 
 def test_groups_are_no_obstacle():

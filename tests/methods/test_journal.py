@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -22,7 +24,7 @@ each_solver = pytest.mark.parametrize("solver", list(SOLVERS))
 each_that_converges = pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "sgd"])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def problem():
     rng = np.random.default_rng(0)
     X = sparse.csr_array((rng.random((40, 8)) < 0.4).astype(float))
@@ -46,6 +48,12 @@ def run(solver, problem, development=None, max_iter=60, callback=None):
     return SOLVERS[solver](problem, start, **options)
 
 
+@pytest.fixture(scope="module")
+def without(problem):
+    """The run of a solver without a development set, once."""
+    return cache(lambda solver: run(solver, problem))
+
+
 def length(weights):
     return float(np.linalg.norm(weights))
 
@@ -56,8 +64,8 @@ def near(goal, patience=3, size=40):
 
 
 @each_solver
-def test_the_best_round_is_kept(solver, problem):
-    whole = run(solver, problem)
+def test_the_best_round_is_kept(solver, problem, without):
+    whole = without(solver)
     fit = run(solver, problem, near(0.8 * length(whole.weights)))
     scores = [r.dev_score for r in fit.history]
     best = int(np.argmax(scores))
@@ -72,12 +80,12 @@ def test_the_best_round_is_kept(solver, problem):
 
 
 @each_solver
-def test_objective_and_projection_are_those_of_the_weights_kept(solver, problem):
-    fit = run(solver, problem, near(0.8 * length(run(solver, problem).weights)))
+def test_objective_and_projection_are_those_of_the_weights_kept(solver, problem, without):
+    fit = run(solver, problem, near(0.8 * length(without(solver).weights)))
     there = problem.evaluate(fit.weights, None, 1e-9)
     assert fit.objective == pytest.approx(there.value, rel=1e-6)
     np.testing.assert_allclose(fit.projection.prices, there.projection.prices, atol=1e-3)
-    assert fit.objective > run(solver, problem).objective
+    assert fit.objective > without(solver).objective
 
 
 @each_that_converges

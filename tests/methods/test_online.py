@@ -80,7 +80,14 @@ def own_prices(estimator):
 
 
 @pytest.mark.parametrize(
-    ("name", "scale"), [*((n, s) for n in SOFT for s in ("unit", "support")), *((n, "unit") for n in HARD)]
+    ("name", "scale"),
+    [
+        *((name, "unit") for name in SOFT | HARD),
+        *(
+            pytest.param(name, "support", marks=[] if name in ("about", "distributed_as") else pytest.mark.exhaustive)
+            for name in SOFT
+        ),
+    ],
 )
 def test_documents_converge_to_the_batch_solution(name, scale):
     """All rows in one step: gradients are exact, and so is where the steps come to rest."""
@@ -154,8 +161,16 @@ SAID = {
 }
 
 
+AS_OF_DOCUMENTS = ("l1", "between", "at_most", "a count with a condition")  # or as what else is counted
+
+
 @pytest.mark.parametrize(
-    ("name", "scale"), [*((n, "unit") for n in SAID), ("about", "support"), ("distributed_as", "support")]
+    ("name", "scale"),
+    [
+        *(pytest.param(n, "unit", marks=pytest.mark.exhaustive if n in AS_OF_DOCUMENTS else []) for n in SAID),
+        pytest.param("about", "support", marks=pytest.mark.exhaustive),
+        ("distributed_as", "support"),
+    ],
 )
 def test_sequences_converge_to_the_batch_solution(name, scale):
     X, y = sequences()

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.compile import ZERO, kernel
 from tiltfit.inference.kernels.rescue import log_forward_backward
 from tiltfit.inference.kernels.softmax import exp_of_negative
 from tiltfit.inference.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
@@ -300,7 +300,7 @@ def infer_chunks(
     last: int,
 ) -> None:
     """``infer_sequence`` for the sequences of chunks first … last − 1; each chunk has its own sums of edges."""
-    longest = 0
+    longest = ZERO
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
     scratch = new_scratch(longest, node.shape[1])

@@ -10,12 +10,16 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 # "contract" allows fused multiply–add. Reassociation and the no-NaN/no-infinity flags stay off: −inf is a legal
 # potential, and results must not depend on how a loop was vectorised.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+# A number that is written out is a type of its own to Numba: all that it is passed to is compiled once more for it.
+ZERO = cast(int, np.int64(0))
 
 
 def kernel(function: Kernel) -> Kernel:

@@ -237,7 +237,7 @@ def rest_of(
 def begin(memory: Memory, gains: Gains, rows: Rows) -> None:
     """Row 0: what is remembered before the first label."""
     rows.code[0] = 0
-    rows.rest[0] = rest_of(gains.rest, gains.order, 0, memory.shift, memory.mask, memory.order_shift)
+    rows.rest[0] = rest_of(gains.rest, gains.order, rows.code[0], memory.shift, memory.mask, memory.order_shift)
 
 
 @kernel

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Tables, aligned, padded
-from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.compile import ZERO, kernel
 from tiltfit.inference.kernels.form import Form
 from tiltfit.inference.kernels.memory import BEGUN, Gains, Memory, Rows, link, new_gains, new_rows, rest_of
 from tiltfit.inference.kernels.softmax import exp_of_negative
@@ -135,7 +135,7 @@ def set_factors(few: Few, form: Form, memory: Memory, gains: Gains) -> tuple[flo
         lowest_final = min(lowest_final, final[m] if final[m] > -np.inf else 0.0)
         final[m] = np.exp(final[m])
     few.stamp[0] += 1
-    link(memory, gains, few.rows, 0, len(code), few.stamp[0])
+    link(memory, gains, few.rows, ZERO, len(code), few.stamp[0])
     for m in range(len(code)):
         for y in range(len(field) - 1):
             value = few.rows.gain[m, field[y]] if few.rows.next[m, field[y]] >= 0 else -np.inf

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Scratch, Tables, exact, forward, load, new_scratch
-from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.compile import ZERO, kernel
 from tiltfit.inference.kernels.rescue import log_forward
 from tiltfit.inference.kernels.softmax import exp_of_negative
 
@@ -60,7 +60,7 @@ def sample_labels(
 ) -> None:
     """labels[m, t] of len(labels) draws for sequences start … stop − 1; −1 where no labelling is possible.
     O(N·L²) once and O(N·L) a draw, room for one sequence."""
-    n_labels, longest = node.shape[1], 0
+    n_labels, longest = node.shape[1], ZERO
     for s in range(start, stop):
         longest = max(longest, offsets[s + 1] - offsets[s])
     scratch = new_scratch(longest, n_labels)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Scratch, Tables, infer_sequence, new_scratch, padded, row_range
-from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.compile import ZERO, kernel
 from tiltfit.inference.kernels.prices import SEARCH, advance, begin
 from tiltfit.inference.kernels.rescue import exp_all
 from tiltfit.inference.kernels.tiles import LANES
@@ -92,7 +92,7 @@ def solve_sequences(
     possible labelling has log Z = −inf, marginals and prices 0. O(n·L²) an evaluation; for one row about nine, five
     from a good start.
     """
-    longest, n_rows = 0, 0
+    longest, n_rows = ZERO, ZERO
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
         n_rows = max(n_rows, indptr[s + 1] - indptr[s])
@@ -226,7 +226,7 @@ def _evaluate(
     room.pairs[:n_groups] = 0.0
     room.direct[:n_groups] = 0.0
     log_z = infer_sequence(
-        tilted, room.group, edges.order[start:stop], 0, stop - start, room.tables, room.scratch, 1.0, room.pairs,
+        tilted, room.group, edges.order[start:stop], ZERO, stop - start, room.tables, room.scratch, 1.0, room.pairs,
         room.direct,
     )  # fmt: skip
     for k in range(len(rows)):
