@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import itertools
 import lzma
 import os
 import sys
 import types
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles.packs import PACK
 
 from tiltfit import ConstraintSet, expect
 from tiltfit.data.readers import guess_contents, packed, read, read_sequences, read_words, stream
 from tiltfit.errors import ConstraintFileError, DataFileError
 from tiltfit.language.mallet import read_mallet
 
-
-def zstd(data: bytes) -> bytes:
-    module: Any = sys.modules.get("zstandard") or pytest.importorskip("zstandard", reason="needs the extra zstd")
-    return bytes(module.ZstdCompressor(write_checksum=True).compress(data))
-
-
-PACK: dict[str, Callable[[bytes], bytes]] = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": zstd,
-}
 each = pytest.mark.parametrize("suffix", PACK)
 NAMES = packed.PACKED_SUFFIXES
 CSV = b"text,label\n" + b"".join(b"row %d of many,a\n" % i for i in range(500))

@@ -3,9 +3,6 @@ memory, and nothing is written."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import signal
 import time
 import tracemalloc
@@ -18,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.oracles.packs import PACK
 from tests.safety import seeds
 from tests.safety.mutations import damaged, fuzz
 
@@ -84,7 +82,6 @@ READERS: dict[str, tuple[str, Callable[[Path], Any], list[bytes]]] = {
     "npz": ("v.npz", votes, seeds.ARRAYS),
 }
 each = pytest.mark.parametrize("kind", READERS)
-PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
 def attempt(folder: Path, name: str, reader: Callable[[Path], Any], data: bytes) -> bool:
@@ -154,7 +151,7 @@ def test_memory_is_bounded(tmp_path: Path, kind: str, data: st.DataObject) -> No
     assert peak <= EACH_BYTE * len(content) + BASE
 
 
-@pytest.mark.parametrize("suffix", [".bz2", ".xz"])
+@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
 def test_a_bomb_is_refused_when_it_has_grown_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
