@@ -139,5 +139,5 @@ def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) 
         return "csv"
     raise DataFileError(
         f"{place}: cannot tell its format: neither its name nor its beginning says so. Say format= (jsonl, csv, tsv or "
-        "parquet). Tokens in columns are for taggers."
+        "parquet). Tokens in columns are for taggers (tiltfit train --task tag)."
     )
