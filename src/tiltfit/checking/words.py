@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tiltfit.checking.overlap import Dispute
-from tiltfit.language.prose import join
+from tiltfit.language.prose import join, rough_percent
 
 if TYPE_CHECKING:
     from tiltfit.checking.check import Check
@@ -25,7 +25,9 @@ def page(check: Check) -> str:
     shown = (
         entries if len(entries) <= 2 * MOST else sorted(entries, key=lambda e: -1 if e.support is None else e.support)
     )
-    told = [("-" if e.support is None else f"{e.support:,} ({_percent(e.coverage or 0.0)})", e.sentence) for e in shown]
+    told = [
+        ("-" if e.support is None else f"{e.support:,} ({rough_percent(e.coverage or 0.0)})", e.sentence) for e in shown
+    ]
     width = max((len(where) for where, _ in told), default=0)
     lines += [f"  {where:>{width}}  {sentence}" for where, sentence in told[: 2 * MOST]]
     lines += _more(len(entries) - 2 * MOST)
@@ -87,7 +89,7 @@ def sections(check: Check) -> Iterator[Section]:
     if feasibility.tension:
         total = sum(c.by for c in feasibility.tension)
         yield (
-            f"Soft targets that cannot all be met: in total they miss by at least {_percent(total)}, for example",
+            f"Soft targets that cannot all be met: in total they miss by at least {rough_percent(total)}, for example",
             cut(f"{check.title(c.number)}: {c.to} instead of {c.said}" for c in feasibility.tension),
         )
     if check.evidence:
@@ -119,7 +121,7 @@ def _disputes(check: Check) -> Iterator[Section]:
     where = check.unit.removesuffix("s") if overlap.shared == 1 else check.unit
     yield (
         f"Two or more constraints point to a label on {overlap.shared:,} {where}, and disagree on "
-        f"{overlap.disputed:,} of these ({_percent(overlap.disputed / overlap.shared)})"
+        f"{overlap.disputed:,} of these ({rough_percent(overlap.disputed / overlap.shared)})"
         + (":" if overlap.disputes else "."),
         cut(_dispute(check, d) for d in overlap.disputes),
     )
@@ -169,10 +171,4 @@ def _counted(n: int, one: str, many: str | None = None) -> list[str]:
 
 
 def _of(n: int, whole: int, noun: str) -> str:
-    return f"{n:,} of {whole:,} {noun} ({_percent(n / whole if whole else 0.0)})"
-
-
-def _percent(share: float) -> str:
-    if 0 < share < 0.0005:
-        return "<0.1%"
-    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
+    return f"{n:,} of {whole:,} {noun} ({rough_percent(n / whole if whole else 0.0)})"

@@ -27,11 +27,12 @@ from tiltfit.cli.options import (
     UnlabelledOption,
 )
 from tiltfit.cli.output import class_name
-from tiltfit.cli.render import cell, count, percent, table
+from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.sequences import columns_named
 from tiltfit.cli.tasks import Task, task_of_data
 from tiltfit.cli.terminal import Terminal, session
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
+from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -144,7 +145,7 @@ def _table(result: Result) -> Table:
         if entry.support is None or entry.coverage is None:
             shown.add_row(cell(entry.sentence, style), "-", "-")
         else:
-            shown.add_row(cell(entry.sentence, style), f"{entry.support:,}", percent(entry.coverage))
+            shown.add_row(cell(entry.sentence, style), f"{entry.support:,}", rough_percent(entry.coverage))
     if len(entries) > _MOST:
         shown.add_row(cell(f"and {len(entries) - _MOST} more that fire more often", "dim"), "", "")
     return shown

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiltfit.cli.terminal import one_line
+from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -23,17 +24,6 @@ def count(n: int, what: str) -> str:
     """
     plural = "" if n == 1 else "es" if what.endswith("s") else "s"
     return f"{n:,} {what}{plural}"
-
-
-def percent(share: float) -> str:
-    """A share with the digits that matter.
-
-    >>> percent(0.5), percent(0.0421), percent(0.0004), percent(0.0)
-    ('50%', '4.2%', '<0.1%', '0%')
-    """
-    if 0 < share < 0.0005:
-        return "<0.1%"
-    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
 
 
 def size(path: Path) -> str:
@@ -69,5 +59,5 @@ def proportions(names: Sequence[str], predicted: Mapping[str, int], unit: str = 
     for name in names:
         n = predicted.get(name, 0)
         bar = cell("━" * round(_BAR * n / largest), "cyan")
-        shown.add_row(cell(name), f"{n:,}", percent(n / total), bar)
+        shown.add_row(cell(name), f"{n:,}", rough_percent(n / total), bar)
     return shown

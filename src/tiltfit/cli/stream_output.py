@@ -12,8 +12,9 @@ from tiltfit.cli.checkpoint import Place
 from tiltfit.cli.fitting import Job, show_report, told
 from tiltfit.cli.online_options import Plan
 from tiltfit.cli.output import class_name
-from tiltfit.cli.render import count, percent, size
+from tiltfit.cli.render import count, size
 from tiltfit.cli.terminal import Terminal, one_line
+from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -97,7 +98,7 @@ class Watch:
             return
         if pulse.share is not None:
             of = f" of pass {place.passes + 1}/{passes}" if passes > 1 else ""
-            yield f"{percent(min(1.0, pulse.share))}{of}"
+            yield f"{rough_percent(min(1.0, pulse.share))}{of}"
         yield count(place.taken, self._noun)
 
 

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import DataError
+from tiltfit.explaining.entries import Entries
 from tiltfit.explaining.origins import origins
 from tiltfit.explaining.scores import Scores, conditional
 from tiltfit.explaining.statements import Statement, state
@@ -97,26 +98,8 @@ class Cause:
 
 
 @dataclass(frozen=True)
-class Causes:
+class Causes(Entries[Cause]):
     """One entry a document, row or token, in the order of X. ``print`` it, or use ``to_dicts()``."""
-
-    entries: tuple[Cause, ...] = field(default=())
-
-    def __iter__(self) -> Iterator[Cause]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: int) -> Cause:
-        return self.entries[index]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.entries))
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """JSON-able rows."""
-        return [entry.to_dict() for entry in self.entries]
 
 
 def why(estimator: Estimator, X: Any, *, project: bool = False, top: int | None = 10, train: Any = None) -> Causes:

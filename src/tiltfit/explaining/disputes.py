@@ -12,8 +12,8 @@ is the price less the mean price of the classes under p. A rule pulls to what it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import DataError
+from tiltfit.explaining.entries import Entries
 from tiltfit.explaining.expectations import Expectations, reach
 from tiltfit.explaining.statements import Statement, state, unknown_only
 from tiltfit.explaining.view import Estimator, View, check_explainable
@@ -82,28 +83,14 @@ class Dispute:
             lines.append(f"    model {told[0]}, projected {told[1]}  {where}: {fight.text}")
         return "\n".join(lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return asdict(self) | {"verdict": self.verdict}
+
 
 @dataclass(frozen=True)
-class Disputes:
+class Disputes(Entries[Dispute]):
     """One entry for each of the constraint report's, in its order. ``print`` it, or use ``to_dicts()``."""
-
-    entries: tuple[Dispute, ...] = field(default=())
-
-    def __iter__(self) -> Iterator[Dispute]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: int) -> Dispute:
-        return self.entries[index]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.entries))
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """JSON-able rows."""
-        return [asdict(entry) | {"verdict": entry.verdict} for entry in self.entries]
 
 
 def disputes(estimator: Estimator, X: Any, y: Any = None, *, top: int = 5) -> Disputes:

@@ -8,8 +8,8 @@ targets, for they no longer have to give way. With labels kept aside, it shows i
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
@@ -17,7 +17,9 @@ import numpy as np
 
 from tiltfit.errors import DataError
 from tiltfit.estimators.development import parts
-from tiltfit.explaining.refit import Estimator, changed, fit_all, fit_with, labels_of, stated, unit_of
+from tiltfit.explaining.entries import Entries
+from tiltfit.explaining.refit import changed, fit_all, fit_with, labels_of, stated, unit_of
+from tiltfit.explaining.view import Estimator
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
@@ -66,28 +68,17 @@ class Influence:
             said.append("changes nothing" if self.changed == 0 else f"changes {self.changed:.1%} of the labels")
         return "; ".join(said)
 
-
-@dataclass(frozen=True)
-class Influences:
-    """One entry a constraint, those that fight or hurt most first. ``print`` it."""
-
-    entries: tuple[Influence, ...] = field(default=())
-
-    def __iter__(self) -> Iterator[Influence]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: int) -> Influence:
-        return self.entries[index]
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """JSON-able rows."""
-        return [asdict(e) | {"relief": e.relief, "gain": e.gain, "verdict": e.verdict} for e in self.entries]
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return asdict(self) | {"relief": self.relief, "gain": self.gain, "verdict": self.verdict}
 
     def __str__(self) -> str:
-        return "\n".join(f"{entry.title}\n    {entry.verdict}" for entry in self.entries)
+        return f"{self.title}\n    {self.verdict}"
+
+
+@dataclass(frozen=True)
+class Influences(Entries[Influence]):
+    """One entry a constraint, those that fight or hurt most first. ``print`` it."""
 
 
 def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = None) -> Influences:

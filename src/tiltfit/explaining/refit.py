@@ -10,27 +10,22 @@ import numpy.typing as npt
 from sklearn.base import clone
 
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.errors import DataError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.explaining.view import Estimator, check_nothing_lost
 from tiltfit.features.hashed_text import HashedWords
 from tiltfit.features.hashing import buckets
 from tiltfit.language.constraint import ConstraintSet
 
 FloatArray = npt.NDArray[np.float64]
-Estimator = TiltClassifier | TiltTagger
 
 
 def stated(estimator: Estimator, what: str) -> ConstraintSet:
     """The constraints of an estimator, fitted or not. ``what``: what is to be done with them."""
     if not isinstance(estimator, TiltClassifier | TiltTagger):
         raise DataError(f"{estimator!r:.80} is no TiltClassifier or TiltTagger.")
-    lost = vars(estimator).get("_lost_constraints", ())
-    if lost:
-        raise UnsupportedError(
-            f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. Set "
-            "constraints= again and fit."
-        )
+    check_nothing_lost(estimator, "set constraints= again and fit")
     constraints = ConstraintSet.of(estimator.constraints, unit_of(estimator))
     if len(constraints) == 0:
         raise DataError(f"There is no constraint to {what}.")

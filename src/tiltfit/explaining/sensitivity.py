@@ -8,15 +8,16 @@ Targets are guesses. One whose neighbourhood gives the same labels need not be g
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import ConstraintError, DataError
-from tiltfit.explaining.refit import Estimator, changed, fit_all, fit_with, labels_of, shares_of, stated, unit_of
+from tiltfit.explaining.entries import Entries
+from tiltfit.explaining.refit import changed, fit_all, fit_with, labels_of, shares_of, stated, unit_of
+from tiltfit.explaining.view import Estimator
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.prose import amount, percent
 from tiltfit.language.relations import DistributedAs
@@ -75,28 +76,14 @@ class Sensitivity:
         moves = [f"    {move}" for move in (self.down, self.up) if move is not None]
         return "\n".join([f"{self.title}\n    {self.said}: {self.verdict}", *moves])
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return asdict(self) | {"changed": self.changed, "shift": self.shift, "verdict": self.verdict}
+
 
 @dataclass(frozen=True)
-class Sensitivities:
+class Sensitivities(Entries[Sensitivity]):
     """One entry a target, those on which most labels depend first. ``print`` it, or use ``to_dicts()``."""
-
-    entries: tuple[Sensitivity, ...] = field(default=())
-
-    def __iter__(self) -> Iterator[Sensitivity]:
-        return iter(self.entries)
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __getitem__(self, index: int) -> Sensitivity:
-        return self.entries[index]
-
-    def __str__(self) -> str:
-        return "\n".join(map(str, self.entries))
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """JSON-able rows."""
-        return [asdict(e) | {"changed": e.changed, "shift": e.shift, "verdict": e.verdict} for e in self.entries]
 
 
 def sensitivity(estimator: Estimator, X: Any, y: Any = None, *, change: float = 0.05) -> Sensitivities:

@@ -93,11 +93,15 @@ def check_explainable(estimator: Any) -> None:
     if not isinstance(estimator, TiltClassifier | TiltTagger):
         raise DataError(f"{estimator!r:.80} cannot be explained: pass a fitted TiltClassifier or TiltTagger.")
     check_is_fitted(estimator)
+    check_nothing_lost(estimator, "predict works; to explain it, fit again")
+
+
+def check_nothing_lost(estimator: Estimator, instead: str) -> None:
+    """Refuse a model whose file could not hold all of its constraints. ``instead``: what would work."""
     lost = vars(estimator).get("_lost_constraints", ())
     if lost:
         raise UnsupportedError(
-            f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. predict "
-            "works; to explain it, fit again."
+            f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}; {instead}."
         )
 
 

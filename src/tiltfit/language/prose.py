@@ -51,6 +51,17 @@ def percent(share: float) -> str:
     return f"{_plain(shift)}%"
 
 
+def rough_percent(share: float) -> str:
+    """A share that was counted, with the digits that matter.
+
+    >>> rough_percent(0.5), rough_percent(0.0421), rough_percent(0.0004), rough_percent(0.0)
+    ('50%', '4.2%', '<0.1%', '0%')
+    """
+    if 0 < share < 0.0005:
+        return "<0.1%"
+    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
+
+
 def amount(value: float) -> str:
     """A count without spurious digits.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tiltfit.language.prose import rough_percent
 from tiltfit.markup.element import Element, Node, element
 
 
@@ -48,8 +49,4 @@ def percent(share: float | None) -> str:
     >>> percent(0.5), percent(0.0421), percent(0.0004), percent(1.0), percent(None)
     ('50%', '4.2%', '<0.1%', '100%', '')
     """
-    if share is None:
-        return ""
-    if 0 < share < 0.0005:
-        return "<0.1%"
-    return f"{share:.0%}" if share >= 0.1 or share == 0 else f"{share:.1%}"
+    return "" if share is None else rough_percent(share)

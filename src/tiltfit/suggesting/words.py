@@ -7,6 +7,7 @@ from typing import Any
 
 from tiltfit.data.inputs import Unit
 from tiltfit.language.conditions import Condition
+from tiltfit.language.prose import rough_percent
 from tiltfit.suggesting.suggestions import Suggestion, Suggestions
 
 _SAME = 3
@@ -68,7 +69,7 @@ def what(suggestion: Suggestion, unit: Unit) -> str:
 
 def figures(suggestion: Suggestion, unit: Unit) -> str:
     """How often, and what is known of it."""
-    often = f"{suggestion.count:,} ({_percent(suggestion.share)})"
+    often = f"{suggestion.count:,} ({rough_percent(suggestion.share)})"
     told = belief(suggestion)
     same = ", ".join(short(c, unit) for c in suggestion.same[:_SAME])
     return ", ".join([often, *([told] if told else []), *([f"much the same: {same}"] if same else [])])
@@ -87,7 +88,3 @@ def belief(suggestion: Suggestion) -> str:
 def name(label: Any) -> str:
     """A label as text."""
     return str(label).lower() if isinstance(label, bool) else str(label)
-
-
-def _percent(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"

@@ -1,0 +1,39 @@
+"""Several answers of one kind: what the explanations give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+
+class Entry(Protocol):
+    """One answer: it prints itself, and is told as plain data."""
+
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+E = TypeVar("E", bound=Entry)
+
+
+@dataclass(frozen=True)
+class Entries(Generic[E]):
+    """A tuple that prints itself, an entry after the other."""
+
+    entries: tuple[E, ...] = ()
+
+    def __iter__(self) -> Iterator[E]:
+        return iter(self.entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, index: int) -> E:
+        return self.entries[index]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.entries))
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """JSON-able rows."""
+        return [entry.to_dict() for entry in self.entries]
