@@ -212,7 +212,7 @@ def test_forbidden_transitions_and_known_labels_do_not_need_the_rescue():
     for t in range(0, n, 20):
         node[t, 1:] = -np.inf
     scratch, kind = new_scratch(n, n_labels), np.zeros(n, np.int32)
-    _, node_spread = load(node, 0, n, scratch.local)
+    _, node_spread = load(node, 0, n, scratch.local, scratch.least)
     _, edge_spread = forward(scratch, edge_tables(edge), kind, 0, n, n_labels)
     assert exact(scratch, node_spread + edge_spread)
     got = Chains(np.array([0, n]), kind, 1).infer(Potentials(node, edge))

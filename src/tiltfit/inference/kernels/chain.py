@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponentials import factors_tile, greatest_tile
 from tiltfit.inference.kernels.rescue import log_forward_backward
-from tiltfit.inference.kernels.softmax import exp_of_negative
 from tiltfit.inference.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
 
 FloatArray = npt.NDArray[np.float64]
@@ -98,31 +98,32 @@ def new_scratch(n: int, n_labels: int) -> Scratch:
 
 
 @kernel
-def load(node: FloatArray, start: int, stop: int, local: FloatArray) -> tuple[float, float]:
+def load(node: FloatArray, start: int, stop: int, local: FloatArray, least: FloatArray) -> tuple[float, float]:
     """local[t] ← exp(node[start + t] − max), padded with zeros. Returns Σ max and the widest spread. O(n·L).
 
-    Σ max is −inf where all labels of a position are forbidden; ``local`` is of no use then.
+    Σ max is −inf where all labels of a position are forbidden; ``local`` is of no use then. ``least[4]`` is room.
     """
-    n_labels, width = node.shape[1], local.shape[1]
-    tops, widest = 0.0, 0.0
-    for t in range(stop - start):
-        for y in range(n_labels):
-            local[t, y] = node[start + t, y]
-        for y in range(n_labels, width):
-            local[t, y] = -np.inf
-        top, bottom = row_range(local, t)
+    n, width = stop - start, local.shape[1]
+    tops, least[:LANES] = 0.0, 0.0
+    for t in range(n):
+        top, column = -np.inf, 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            top = max(top, greatest_tile(count, node, start + t, column))
+            column += LANES * count
         if top == -np.inf:
-            if not _has_nan(local, t):
+            if not _has_nan(node, start + t):
                 return -np.inf, 0.0
             top = 0.0
         tops += top
-        widest = max(widest, top - bottom)
-        for y in range(width):
-            local[t, y] -= top
-    flat = local.reshape(local.size)
-    for n in range((stop - start) * width):
-        flat[n] = exp_of_negative(flat[n])
-    return tops, widest
+        local[t, 0] = top  # kept there for the second loop, so that no row waits for its own maximum
+    for t in range(n):
+        top, column = local[t, 0], 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            factors_tile(count, node, start + t, column, top, local, t, least)
+            column += LANES * count
+    return tops, -min(least[0], least[1], least[2], least[3])
 
 
 @kernel
@@ -263,7 +264,7 @@ def infer_sequence(
     labelling has log Z = −inf and marginals 0. O(n·L²).
     """
     n_labels, n = node.shape[1], stop - start
-    tops, node_spread = load(node, start, stop, scratch.local)
+    tops, node_spread = load(node, start, stop, scratch.local, scratch.least)
     if tops == -np.inf:
         node[start:stop] = 0.0
         return -np.inf
