@@ -46,9 +46,11 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
     vector = ir.VectorType(ir.DoubleType(), lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        indices, data, dense, base, row = (
-            context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 1, 4, 7, 8)
-        )
+        def array(n: int) -> Any:
+            return context.make_array(signature.args[n])(context, builder, arguments[n])
+
+        indices, dense, base, row = (array(n) for n in (0, 4, 7, 8))
+        data = None if signature.args[1] is types.none else array(1)
         start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 5, 6))
         offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
         offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
@@ -73,9 +75,11 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
             later = dense_row(builder.select(builder.icmp_signed("<", later, last), later, last))
             for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
                 _prefetch(builder, _beyond(builder, later, offsets[n]))
-            factor = _spread(builder, builder.load(builder.gep(data.data, [j])), vector)
-            for total, place in zip(sums, vectors(dense_row(j)), strict=True):
-                term = builder.fmul(factor, builder.load(place, align=8), flags=_FUSE)
+            terms = [builder.load(place, align=8) for place in vectors(dense_row(j))]
+            if data is not None:
+                factor = _spread(builder, builder.load(builder.gep(data.data, [j])), vector)
+                terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
+            for total, term in zip(sums, terms, strict=True):
                 builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
         for total, place in zip(sums, vectors(_beyond(builder, row.data, first)), strict=True):
             builder.store(builder.load(total), place, align=8)
@@ -85,7 +89,7 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
     def tile(
         _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, column: Any, width: Any, base: Any, row: Any
     ) -> Any:
-        if any(array.layout != "C" for array in (indices, data, dense, base, row)):
+        if any(array is not types.none and array.layout != "C" for array in (indices, data, dense, base, row)):
             raise TypingError("add_product takes C-contiguous arrays only")
         return types.void(indices, data, k, end, dense, column, width, base, row), generate
 
