@@ -76,16 +76,35 @@ def edge_tables(edge: FloatArray) -> Tables:
     n_kinds, n_labels = edge.shape[:2]
     width = padded(n_labels)
     shape = (n_kinds, width, width)
-    factor, factor_t, log, log_t = aligned(shape), aligned(shape), aligned(shape, -np.inf), aligned(shape)
-    log[:, :n_labels, :n_labels] = edge
-    finite = log != -np.inf
-    top = np.max(log, axis=(1, 2), initial=-np.inf)
-    top[top == -np.inf] = 0.0
-    spread = top - np.min(log, axis=(1, 2), initial=np.inf, where=finite)
-    spread[~np.any(finite, axis=(1, 2))] = 0.0
-    np.exp(log - top[:, None, None], out=factor)
-    factor_t[...], log_t[...] = factor.transpose(0, 2, 1), log.transpose(0, 2, 1)
+    factor, factor_t, log, log_t = aligned(shape), aligned(shape), aligned(shape, -np.inf), aligned(shape, -np.inf)
+    top, spread = np.empty(n_kinds), np.empty(n_kinds)
+    _fill(np.ascontiguousarray(edge), factor, factor_t, log, log_t, top, spread)
     return Tables(factor, factor_t, log, log_t, top, spread)
+
+
+@kernel
+def _fill(
+    edge: FloatArray, factor: FloatArray, factor_t: FloatArray, log: FloatArray, log_t: FloatArray, top: FloatArray,
+    spread: FloatArray,
+) -> None:  # fmt: skip
+    """The tables of log-potentials [K, L, L], in arrays that hold what their padding must be. A NaN stays one."""
+    n_labels = edge.shape[1]
+    for k in range(len(edge)):
+        high, low = -np.inf, np.inf
+        for i in range(n_labels):
+            for j in range(n_labels):
+                value = edge[k, i, j]
+                log[k, i, j], log_t[k, j, i] = value, value
+                if value > high or value != value:  # noqa: PLR0124 — NaN
+                    high = value
+                if value != -np.inf and (value < low or value != value):  # noqa: PLR0124
+                    low = value
+        top[k] = 0.0 if high == -np.inf else high
+        spread[k] = 0.0 if high == -np.inf else top[k] - low
+        for i in range(n_labels):
+            for j in range(n_labels):
+                value = np.exp(edge[k, i, j] - top[k])
+                factor[k, i, j], factor_t[k, j, i] = value, value
 
 
 @kernel
