@@ -19,10 +19,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.workers import Workers
-from tiltfit.features.products import Product
+from tiltfit.features.merging import twins
+from tiltfit.features.products import Product, restricted
 from tiltfit.inference.potentials import Potentials
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
+
+_WORTH = 0.95  # with more of the weights left than this, merging them does not pay
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,21 @@ class AttributeFeatures:
     def take(self, rows: npt.NDArray[Any]) -> AttributeFeatures:
         """The same features at these positions only."""
         return AttributeFeatures(self.X[rows], self.n_labels, self.workers, self.intercept)
+
+    def merged(self) -> tuple[AttributeFeatures, IntArray] | None:
+        """The same features with one weight for attributes that occur at the same positions, and the number of the new
+        attribute of each row of weights (``merging``); None if hardly any do."""
+        if not sparse.issparse(self.X) or not np.all(self.X.data == 1.0):
+            return None
+        X = sparse.csr_array(self.X)
+        group = twins(X)
+        n_groups = int(group.max(initial=-1)) + 1
+        if n_groups > _WORTH * self.n_attributes:
+            return None
+        number = np.full(self.n_attributes, -1)
+        number[np.unique(group, return_index=True)[1]] = np.arange(n_groups)
+        merged = AttributeFeatures(restricted(X, number, n_groups), self.n_labels, self.workers, self.intercept)
+        return merged, np.append(group, n_groups) if self.intercept else group
 
     @cached_property
     def _product(self) -> Product:

@@ -9,12 +9,13 @@ minimise it: ``alternating`` holds q fixed between information projections, ``jo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.features.merging import Merging
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
@@ -171,6 +172,17 @@ class Problem:
             tilt=self.tilt if constrained else None,
             touched=np.searchsorted(keep, self.touched) if constrained else np.empty(0, dtype=np.intp),
         )
+
+    @cached_property
+    def merged(self) -> tuple[Problem, Merging] | None:
+        """The same objective with one weight for attributes that no data tells apart; None where hardly any are so."""
+        found = self.model.features.merged()
+        if found is None:
+            return None
+        features, group = found
+        merging = Merging(group, features.n_labels)
+        alpha = merging.ridge(self.alpha)
+        return None if alpha is None else (replace(self, model=replace(self.model, features=features), alpha=alpha), merging)
 
     @cached_property
     def _known(self) -> IntArray:
