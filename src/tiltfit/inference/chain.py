@@ -105,7 +105,7 @@ class Chains:
         log_z, tables, n_labels = np.empty(len(self)), edge_tables(edge), node.shape[1]
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         cuts = self.cuts(tables.factor[0].size if self.n_kinds else 1)
-        outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
+        outer, direct = aligned((2, len(cuts) - 1, *tables.factor.shape))
 
         def run(a: int, b: int) -> None:
             infer_chunks(

@@ -103,6 +103,8 @@ class Problem:
         """
         if self.active is not self:
             return self.active.evaluate(weights, start, tol, told=told)
+        from tiltfit.inference.kernels.known import subtract_at
+
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
@@ -113,7 +115,7 @@ class Problem:
         node, edge = p.node, p.edge
         if not self._unweighted:
             node *= structure.spread(self.omega)[:, None]
-        node.reshape(-1)[self._known_cells] -= self._known_weight
+        subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
         if edge is not None and self._known_edges is not None:
             edge -= self._known_edges
         projection = None
@@ -226,8 +228,17 @@ class Problem:
 
     def _known_score(self, potentials: Potentials) -> float:
         """Σ_labelled w·(score of the labels)."""
-        score = float(self._known_weight @ potentials.node.reshape(-1)[self._known_cells])
+        from tiltfit.inference.kernels.known import sum_at
+
+        score = float(sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
         if potentials.edge is not None and self._known_edges is not None:
-            seen = self._known_edges > 0  # a forbidden pair that never occurs adds nothing, not −inf·0
-            score += float(self._known_edges[seen] @ potentials.edge[seen])
+            pairs, times = self._known_pairs  # a forbidden pair that never occurs adds nothing, not −inf·0
+            score += float(times @ potentials.edge.reshape(-1)[pairs])
         return score
+
+    @cached_property
+    def _known_pairs(self) -> tuple[IntArray, FloatArray]:
+        """Where ``_known_edges`` is not zero, flat, and what it is there."""
+        assert self._known_edges is not None
+        pairs = np.flatnonzero(self._known_edges)
+        return pairs, self._known_edges.reshape(-1)[pairs]

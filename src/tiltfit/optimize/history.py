@@ -87,18 +87,8 @@ class History:
         """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
         if not self._order:
             return np.empty(0), 1.0
-        gram, products = self._gram, self._with_gradient
-        weights = np.zeros(2 * self._memory)  # of the stored vectors in the running vector r; r starts as g
-        alpha: dict[int, float] = {}
-        for pair in reversed(self._order):
-            s, y = 2 * pair, 2 * pair + 1
-            alpha[pair] = (products[s] + weights @ gram[:, s]) / gram[s, y]
-            weights[y] -= alpha[pair]
-        s, y = 2 * self._order[-1], 2 * self._order[-1] + 1
-        scale = gram[s, y] / gram[y, y]
-        weights *= scale
-        for pair in self._order:
-            s, y = 2 * pair, 2 * pair + 1
-            beta = (scale * products[y] + weights @ gram[:, y]) / gram[s, y]
-            weights[s] += alpha[pair] - beta
-        return -weights, scale
+        from tiltfit.inference.kernels.vectors import two_loops
+
+        weights = np.zeros(2 * self._memory)
+        scale = two_loops(self._gram, self._with_gradient, np.array(self._order), weights)
+        return weights, scale

@@ -63,11 +63,11 @@ def padded(n_labels: int) -> int:
     return (n_labels + LANES - 1) // LANES * LANES
 
 
-def aligned(shape: tuple[int, ...], fill: float = 0.0) -> FloatArray:
-    """An array that starts on a cache line: vectors that straddle two lines take twice as long to load."""
+def aligned(shape: tuple[int, ...]) -> FloatArray:
+    """Zeros that start on a cache line: vectors that straddle two lines take twice as long to load."""
     size = math.prod(shape) + 8
-    room = np.zeros(size) if fill == 0.0 else np.full(size, fill)  # zeros take no memory before they are touched
-    first = -room.ctypes.data % 64 // 8
+    room = np.zeros(size)  # takes no memory before it is touched
+    first = -room.__array_interface__["data"][0] % 64 // 8
     return room[first : first + size - 8].reshape(shape)
 
 
@@ -76,7 +76,7 @@ def edge_tables(edge: FloatArray) -> Tables:
     n_kinds, n_labels = edge.shape[:2]
     width = padded(n_labels)
     shape = (n_kinds, width, width)
-    factor, factor_t, log, log_t = aligned(shape), aligned(shape), aligned(shape, -np.inf), aligned(shape, -np.inf)
+    factor, factor_t, log, log_t = aligned((4, *shape))
     top, spread = np.empty(n_kinds), np.empty(n_kinds)
     _fill(np.ascontiguousarray(edge), factor, factor_t, log, log_t, top, spread)
     return Tables(factor, factor_t, log, log_t, top, spread)
@@ -87,8 +87,9 @@ def _fill(
     edge: FloatArray, factor: FloatArray, factor_t: FloatArray, log: FloatArray, log_t: FloatArray, top: FloatArray,
     spread: FloatArray,
 ) -> None:  # fmt: skip
-    """The tables of log-potentials [K, L, L], in arrays that hold what their padding must be. A NaN stays one."""
+    """The tables of log-potentials [K, L, L], in arrays of zeros. A NaN stays one."""
     n_labels = edge.shape[1]
+    log[:], log_t[:] = -np.inf, -np.inf
     for k in range(len(edge)):
         high, low = -np.inf, np.inf
         for i in range(n_labels):

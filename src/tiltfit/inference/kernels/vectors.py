@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference.kernels.compile import summing_kernel
+from tiltfit.inference.kernels.compile import kernel, summing_kernel
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
@@ -66,6 +66,36 @@ def remember(
                 products[k, 1, r] += with_y
                 products[k, 2, r] += with_g
         steepest[k] = top
+
+
+@kernel
+def two_loops(gram: FloatArray, with_gradient: FloatArray, order: IndexArray, out: FloatArray) -> float:
+    """out ← the coefficients of −H·g in the basis of stored vectors, and returns the factor of g in H·g.
+
+    ``gram``: their products, ``with_gradient``: those with g, ``order``: pairs, oldest first; ``out`` is 0 before. The
+    two loops of the textbook run on r = Σ_j out[j]·v_j + g. O(memory²).
+    """
+    alpha = np.zeros(len(order))
+    for n in range(len(order) - 1, -1, -1):
+        s, y = 2 * order[n], 2 * order[n] + 1
+        product = with_gradient[s]
+        for j in range(len(out)):
+            product += out[j] * gram[j, s]
+        alpha[n] = product / gram[s, y]
+        out[y] -= alpha[n]
+    s, y = 2 * order[-1], 2 * order[-1] + 1
+    scale = gram[s, y] / gram[y, y]
+    for j in range(len(out)):
+        out[j] *= scale
+    for n in range(len(order)):
+        s, y = 2 * order[n], 2 * order[n] + 1
+        product = scale * with_gradient[y]
+        for j in range(len(out)):
+            product += out[j] * gram[j, y]
+        out[s] += alpha[n] - product / gram[s, y]
+    for j in range(len(out)):
+        out[j] = -out[j]
+    return scale
 
 
 @summing_kernel
