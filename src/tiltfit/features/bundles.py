@@ -54,8 +54,18 @@ def bundled(X: sparse.csr_array) -> Bundles | None:
         return None
     lengths = ends - starts
     kept = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(left)
-    rows = _ones(values[kept], np.concatenate([[0], np.cumsum(lengths)]), n_attributes + parts.shape[0])
-    return Bundles(rows, parts)
+    return _ordered(values[kept], np.concatenate([[0], np.cumsum(lengths)]), parts)
+
+
+def _ordered(values: npt.NDArray[np.int32], indptr: npt.NDArray[np.integer], parts: sparse.csr_array) -> Bundles:
+    """The most frequent bundle first, so that sums that are often needed stand together; without those that have all
+    become parts of larger ones."""
+    n_bundles, n_attributes = parts.shape
+    counts = np.bincount(values, minlength=n_attributes + n_bundles)[n_attributes:]
+    order = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    number = np.arange(n_attributes + n_bundles, dtype=np.int32)
+    number[n_attributes + order] = n_attributes + np.arange(len(order))
+    return Bundles(_ones(number[values], indptr, n_attributes + len(order)), sparse.csr_array(parts[order]))
 
 
 def _join(
