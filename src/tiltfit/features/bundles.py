@@ -50,7 +50,7 @@ def bundled(X: sparse.csr_array) -> Bundles | None:
         if left > (1 - _GAIN) * total:
             break
         total = left
-    if left > (1 - _GAIN) * X.nnz:
+    if left >= (1 - _GAIN) * X.nnz:
         return None
     lengths = ends - starts
     kept = np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(left)

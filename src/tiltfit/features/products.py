@@ -64,9 +64,7 @@ class Product:
             self._add(matrix, dense, np.empty((0, self.n_labels)), np.zeros(self.n_labels), out)
         return out
 
-    def _add(
-        self, matrix: Compressed, dense: FloatArray, more: FloatArray, base: FloatArray, out: FloatArray
-    ) -> None:
+    def _add(self, matrix: Compressed, dense: FloatArray, more: FloatArray, base: FloatArray, out: FloatArray) -> None:
         """out ← base + matrix·[dense; more]."""
         from tiltfit.inference.kernels.sparse import add_product
 
@@ -78,6 +76,7 @@ class Product:
         from tiltfit.inference.kernels.sparse import scatter_rows
 
         indptr, indices, data = _compressed(self._often, ones=False)
+        assert data is not None
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
@@ -111,9 +110,8 @@ class Product:
     @cached_property
     def _bundles(self) -> Bundles | None:
         """None where they would not help: work on larger matrices waits for rare columns, which are in no bundle."""
-        n, d = self.X.shape
-        small = self.X.nnz < _FEW or n * self.n_labels >= _LARGE
-        return None if small or not self._is_binary or not self.X.has_canonical_format else bundled(self.X)
+        out_of_range = self.X.nnz < _FEW or self.X.shape[0] * self.n_labels >= _LARGE
+        return None if out_of_range or not self._is_binary or not self.X.has_canonical_format else bundled(self.X)
 
     @cached_property
     def _rows(self) -> Compressed:

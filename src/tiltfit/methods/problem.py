@@ -184,7 +184,11 @@ class Problem:
         features, group = found
         merging = Merging(group, features.n_labels)
         alpha = merging.ridge(self.alpha)
-        return None if alpha is None else (replace(self, model=replace(self.model, features=features), alpha=alpha), merging)
+        return (
+            None
+            if alpha is None
+            else (replace(self, model=replace(self.model, features=features), alpha=alpha), merging)
+        )
 
     @cached_property
     def _known(self) -> IntArray:

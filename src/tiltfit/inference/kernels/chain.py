@@ -96,9 +96,9 @@ def _fill(
             for j in range(n_labels):
                 value = edge[k, i, j]
                 log[k, i, j], log_t[k, j, i] = value, value
-                if value > high or value != value:  # noqa: PLR0124 — NaN
+                if value > high or value != value:  # NaN, too
                     high = value
-                if value != -np.inf and (value < low or value != value):  # noqa: PLR0124
+                if value != -np.inf and (value < low or value != value):
                     low = value
         top[k] = 0.0 if high == -np.inf else high
         spread[k] = 0.0 if high == -np.inf else top[k] - low

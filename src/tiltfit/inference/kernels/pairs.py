@@ -20,7 +20,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ by the golden ratio: neighbou
 
 
 @kernel
-def _slot(keys: IndexArray, a: int, b: int) -> int:
+def _slot(keys: IndexArray, a: int, b: int) -> Any:
     """Where the pair is, or the free slot for it."""
     key = np.int64(a) << 32 | np.int64(b)
     mixed = np.uint64(key) * _SPREAD
@@ -52,7 +52,8 @@ def join_pairs(
     next_number: int,
     pairs: IndexArray,
 ) -> int:
-    """Replace pairs that occur ``least`` times, and oftener than the pairs they overlap with; rows become shorter.
+    """Replace pairs that occur ``least`` times, and oftener than the pairs that they overlap with and that are still
+    there; rows become shorter.
 
     A pair gets the next number when it is first replaced: ``pairs[k]`` is the k-th new one. ``numbers``: −1 before, one
     a slot. Returns how many there are. O(values).

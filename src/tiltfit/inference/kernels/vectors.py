@@ -69,7 +69,7 @@ def remember(
 
 
 @kernel
-def two_loops(gram: FloatArray, with_gradient: FloatArray, order: IndexArray, out: FloatArray) -> float:
+def two_loops(gram: FloatArray, with_gradient: FloatArray, order: IndexArray, out: FloatArray) -> Any:
     """out ← the coefficients of −H·g in the basis of stored vectors, and returns the factor of g in H·g.
 
     ``gram``: their products, ``with_gradient``: those with g, ``order``: pairs, oldest first; ``out`` is 0 before. The
