@@ -40,9 +40,8 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
         row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·[dense; more][indices[j], C],    C = column … column + width − 1
 
     (``data`` None: all ones) in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the
-    tile, so ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two vectors
-    are computed twice, alike. Terms are added in the order of the non-zeros, whatever the
-    tiles.
+    tile, so ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two
+    vectors are computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
     """
     vector = ir.VectorType(ir.DoubleType(), lanes)
 
