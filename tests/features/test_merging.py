@@ -38,9 +38,9 @@ def test_columns_whose_marks_agree_by_chance_stay_apart(monkeypatch):
 
 
 def doubled(rng, n, d):
-    """Every third column twice, and two that never occur."""
+    """Every third column three times, and seven that never occur."""
     X = (rng.random((n, d)) < 0.4).astype(float)
-    return sparse.csr_array(np.hstack([X, X[:, ::3], np.zeros((n, 2))]))
+    return sparse.csr_array(np.hstack([X, X[:, ::3], X[:, ::3], np.zeros((n, 7))]))
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -51,22 +51,24 @@ def test_merged_features_score_and_expect_the_same(intercept):
     assert found is not None
     merged, group = found
     merging = Merging(group, 3)
-    weights, node, edge = rng.normal(size=features.n_weights), rng.normal(size=(12, 3)), rng.normal(size=(1, 3, 3))
-    sums = merging.contract(weights)
-    assert merged.n_weights == len(sums) == features.n_weights - 3 * 4
+    uneven, node, edge = rng.normal(size=features.n_weights), rng.normal(size=(12, 3)), rng.normal(size=(1, 3, 3))
+    assert not merging.is_even(uneven)
+    v = rng.normal(size=merged.n_weights)
+    assert len(v) == features.n_weights - 3 * 12
+    weights = merging.expand(v)
+    assert merging.is_even(weights)
+    np.testing.assert_allclose(merging.contract(weights), v, rtol=1e-15)
+    assert v @ v == pytest.approx(weights @ weights)
     for table in ("node", "edge"):
         expected = getattr(features.score(weights), table)
-        np.testing.assert_allclose(getattr(merged.score(sums), table), expected, atol=1e-12)
-    even = merging.expand(sums)
-    np.testing.assert_allclose(merging.contract(even), sums, atol=1e-12)
-    assert merging.is_even(even)
-    assert not merging.is_even(weights)
-    gradient = merged.expect(node, edge).reshape(-1, 3)
-    np.testing.assert_allclose(gradient[group].ravel(), features.expect(node, edge), atol=1e-12)
-    for alpha in (np.broadcast_to(np.float64(0.7), len(weights)), 0.7 + group.repeat(3)):
+        np.testing.assert_allclose(getattr(merged.score(v), table), expected, atol=1e-12)
+    gradient = features.expect(node, edge)
+    np.testing.assert_allclose(merging.expand(merged.expect(node, edge)), gradient, atol=1e-12)
+    same = np.broadcast_to(np.float64(0.7), len(weights))
+    for alpha in (same, 0.7 + group.repeat(3)):
         ridge = merging.ridge(alpha)
         assert ridge is not None
-        assert ridge @ sums**2 == pytest.approx(alpha @ even**2)
+        assert ridge @ v**2 == pytest.approx(alpha @ weights**2)
     assert merging.ridge(rng.random(len(weights))) is None
 
 
@@ -97,8 +99,25 @@ def test_the_minimum_is_that_without_merging():
     np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-4)
     there = problem.evaluate(fit.weights, None, 1e-8)
     assert fit.objective == pytest.approx(there.value, rel=1e-12)
-    assert there.steepest <= 1.001 * problem.gradient_tol(1e-6)
+    assert there.steepest <= 1.001 * problem.gradient_tol(1e-6)  # as promised, of all weights
     assert problem.merged[1].is_even(fit.weights)
+
+
+def test_it_ends_by_the_gradient_of_all_weights():
+    problem = tagging()
+    assert problem.merged is not None
+    smaller, merging = problem.merged
+    assert smaller.gradient_tol(0.1, merging=merging) == pytest.approx(problem.gradient_tol(0.1))
+    assert smaller.gradient_tol(0.1) > 1.2 * problem.gradient_tol(0.1)  # that of the merged ones would be too loose
+
+
+def test_a_start_that_is_good_enough_stays_what_it_is():
+    problem = tagging()
+    fit = solve_jointly(problem, np.zeros(problem.model.n_weights), max_iter=200, tol=1e-6)
+    start = fit.weights * 1.1  # √7·w/√7 may be another number than w
+    again = solve_jointly(problem, start, max_iter=200, tol=1e9)
+    assert len(again.history) == 0
+    np.testing.assert_array_equal(again.weights, start)
 
 
 def test_a_development_set_sees_all_weights():

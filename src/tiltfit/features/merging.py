@@ -1,15 +1,17 @@
 """Attributes that occur at the same positions: one weight for all of them.
 
-    z = Σ_k w_k        f·w = f·z        min ½α Σ_k w_k² over w of sum z  =  ½(α/m)·z²,  at w_k = z/m
+    v = Σ_k w_k / √m        f·w = √m·f·v        Σ_k w_k² = v²,  if all w_k are the same
 
-for m attributes that fire together. No data tells them apart, and the ridge shares their sum out evenly: so the minimum
-over z, with α/m, is the minimum over w, and the gradient is the same number. Words that occur once come with their own
-endings and neighbours, which nothing else has either: a quarter of the weights and more.
+for m attributes that fire together. No data tells them apart, and the ridge shares their sum out evenly: weights that
+start the same stay the same. As v is as long as w, L-BFGS sees the same inner products in fewer numbers; only the
+length of its first step is not quite that of w. Words that occur once come with their own endings and neighbours, which
+nothing else has either: a quarter of the weights and more.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -33,25 +35,26 @@ class Merging:
         return bool(np.array_equal(table[first][self.group], table))
 
     def contract(self, weights: FloatArray) -> FloatArray:
-        """z: the sums of the merged rows."""
-        table = weights.reshape(-1, self.n_labels)
-        out = np.zeros((int(self.group.max()) + 1, self.n_labels))
-        np.add.at(out, self.group, table)
-        return out.ravel()
+        """v, of even weights."""
+        _, first = np.unique(self.group, return_index=True)
+        return (weights.reshape(-1, self.n_labels)[first] * self.root[:, None]).ravel()
 
-    def expand(self, weights: FloatArray) -> FloatArray:
-        """w = z/m: every row has an even share of its sum."""
-        table = weights.reshape(-1, self.n_labels) / np.bincount(self.group)[:, None]
-        return table[self.group].ravel()
+    def expand(self, merged: FloatArray) -> FloatArray:
+        """w = v/√m."""
+        return (merged.reshape(-1, self.n_labels) / self.root[:, None])[self.group].ravel()
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """√m of every merged row."""
+        return np.sqrt(np.bincount(self.group))
 
     def ridge(self, alpha: FloatArray) -> FloatArray | None:
-        """α/m; None where α differs among rows that are merged."""
-        counts = np.bincount(self.group)
+        """α of every merged weight; None where it differs among weights that are merged."""
         if alpha.strides == (0,):
-            return np.repeat(alpha[0] / counts, self.n_labels)
-        table, merged = alpha.reshape(-1, self.n_labels), np.empty((len(counts), self.n_labels))
+            return np.broadcast_to(alpha[0], len(self.root) * self.n_labels)
+        table, merged = alpha.reshape(-1, self.n_labels), np.empty((len(self.root), self.n_labels))
         merged[self.group] = table
-        return (merged / counts[:, None]).ravel() if np.array_equal(merged[self.group], table) else None
+        return merged.ravel() if np.array_equal(merged[self.group], table) else None
 
 
 def twins(X: sparse.csr_array) -> IntArray:

@@ -62,24 +62,29 @@ def solve_jointly(
     problem = problem.active
     merged = problem.merged
     if merged is None or not merged[1].is_even(start):
-        return _solve(problem, start, max_iter, tol, callback, development)
+        return _solve(problem, start, problem.gradient_tol(tol), max_iter, tol, callback, development)
     smaller, merging = merged
     if development is not None:
         score = development.score
         development = replace(development, score=lambda weights: score(merging.expand(weights)))
-    fit = _solve(smaller, merging.contract(start), max_iter, tol, callback, development)
+    begin = merging.contract(start)
+    limit = smaller.gradient_tol(tol, merging=merging)
+    fit = _solve(smaller, begin, limit, max_iter, tol, callback, development)
+    if np.array_equal(fit.weights, begin):  # it is still where it began: to the last digit
+        return replace(fit, weights=start.copy())
     return replace(fit, weights=merging.expand(fit.weights))
 
 
 def _solve(
     problem: Problem,
     start: FloatArray,
+    limit: float,
     max_iter: int,
     tol: float,
     callback: Callback | None,
     development: Development | None,
 ) -> Fit:
-    limit = problem.gradient_tol(tol)
+    """``solve_jointly`` in the weights of ``problem``, until max|∇O| ≤ ``limit``."""
     journal = Journal(callback, development, every=_scored_every(problem, development))
     journal.begin(start)
     history = journal.rounds
