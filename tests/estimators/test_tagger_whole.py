@@ -411,7 +411,7 @@ def test_chains_that_never_move_are_worth_nothing():
     X, Y = [["p"] * 5 + ["q"] * 5 + ["p"] * 5] * 6, [["a"] * 5 + ["b"] * 5 + ["a"] * 5] * 6
     tagger = TiltTagger(
         [expect.repeats().at_most(0.2)], classes=list("abc"), alpha=1e-4, inference="sampled", random_state=0,
-        init="supervised", max_iter=1,
+        init="supervised", max_iter=1, tol=1e-5,  # at 1e-3 a chain does move once in some ten to forty seeds
     )  # fmt: skip
     with pytest.warns(SamplingWarning):
         tagger.fit(X * 2, Y + [None] * 6)

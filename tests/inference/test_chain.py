@@ -223,7 +223,7 @@ def test_forbidden_transitions_and_known_labels_do_not_need_the_rescue():
     for t in range(0, n, 20):
         node[t, 1:] = -np.inf
     scratch, kind = new_scratch(n, n_labels), np.zeros(n, np.int32)
-    _, node_spread = load(node, 0, n, scratch.local)
+    _, node_spread = load(node, 0, n, scratch.local, scratch.least)
     _, edge_spread = forward(scratch, edge_tables(edge), kind, 0, n, n_labels)
     assert exact(scratch, node_spread + edge_spread)
     got = Chains(np.array([0, n]), kind, 1).infer(Potentials(node, edge))
@@ -397,3 +397,37 @@ def test_potentials_of_the_wrong_shape(node, edge):
     chains = Chains(np.array([0, 4]), np.zeros(4, np.int32), 1)
     with pytest.raises(DataError, match="do not fit"):
         chains.infer(Potentials(np.zeros(node), np.zeros(edge)))
+
+
+@pytest.mark.parametrize("n_labels", [*range(1, 18), 31, 32, 33, 64, 70])
+def test_factors_of_rows_agree_with_numpy(n_labels):
+    from tiltfit.inference.kernels.chain import load, new_scratch
+
+    rng = np.random.default_rng(n_labels)
+    node = 30 * rng.normal(size=(7, n_labels))
+    node[1] -= 1e4
+    node[2, : n_labels // 2] = -np.inf
+    node[3, n_labels // 2 + 1 :] -= 800.0  # beyond what a double can tell from zero
+    node[4, -1] = 500.0
+    scratch = new_scratch(9, n_labels)
+    scratch.local[:] = np.nan
+    tops, spread = load(node, 1, 6, scratch.local, scratch.least)
+    top = node[1:6].max(axis=1)
+    assert tops == pytest.approx(top.sum(), rel=1e-15)
+    below = node[1:6] - top[:, None]
+    assert spread == -np.min(below, where=below > -np.inf, initial=0.0)
+    expected = np.where(below < -708, 0.0, np.exp(below))
+    np.testing.assert_allclose(scratch.local[:5, :n_labels], expected, rtol=4e-16)
+    assert not scratch.local[:5, n_labels:].any()  # the padding
+    assert np.isnan(scratch.local[5:]).all()  # nothing beyond its rows
+
+
+def test_a_row_of_nothing_and_a_row_with_nan():
+    from tiltfit.inference.kernels.chain import load, new_scratch
+
+    node, scratch = np.zeros((3, 5)), new_scratch(3, 5)
+    node[1] = -np.inf
+    assert load(node, 0, 3, scratch.local, scratch.least) == (-np.inf, 0.0)
+    node[1, 2] = np.nan
+    assert load(node, 0, 3, scratch.local, scratch.least)[0] == 0.0
+    assert np.isnan(scratch.local[1]).tolist() == [False, False, True, False, False, False, False, False]

@@ -36,7 +36,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
     monkeypatch.setattr(joint, "minimise", minimise)
     problem: Any = SimpleNamespace(
         gradient_tol=lambda tol: tol, weight=np.ones(1), gamma=1.0, evaluate=evaluate, is_hard=False,
-        model=SimpleNamespace(workers=None),
+        model=SimpleNamespace(workers=None), merged=None,
     )  # fmt: skip
     problem.active = problem
     fit = solve_jointly(problem, np.zeros(1), max_iter=9, tol=1e-3)

@@ -22,29 +22,28 @@ def two_loops(pairs, g):
 def test_direction_is_that_of_the_textbook_two_loop_recursion(monkeypatch, long, rtol):
     monkeypatch.setattr(history_module, "_LONG", long)
     rng = np.random.default_rng(0)
-    x, g = np.zeros(6), rng.normal(size=6)
+    x, g = rng.normal(size=(2, 6))
     history, pairs = History(4, 6, Workers()), []
-    np.testing.assert_array_equal(history.direction(g)[0], -g)
+    np.testing.assert_array_equal(history.direction(g, x, 1.0)[0], -g)
     for number in range(12):  # more than the memory holds
         s = rng.normal(size=6)
         y = s + 0.1 * rng.normal(size=6)
         if number in (2, 7):  # no positive curvature: forgotten, and with it the oldest pair if the memory was full
             y = -y
-        history.move(x, 2 * s, 0.5, g, g + y)
+        history.move(2 * s, 0.5, g, g + y)
         g = g + y
         pairs = [*pairs, (s, y)][-4:]
         if s @ y <= 0:
             pairs.pop()
-        direction, slope = history.direction(g)
+        direction, point, slope = history.direction(g, x, 0.25)
         np.testing.assert_allclose(direction, two_loops(pairs, g), rtol=rtol)
+        np.testing.assert_allclose(point, x + 0.25 * direction, rtol=1e-15)
         assert slope == pytest.approx(g @ direction)
 
 
-def test_moves_x_along():
-    x, g = np.ones(3), np.ones(3)
-    steepest = History(2, 3, Workers()).move(x, np.array([1.0, 2.0, 3.0]), 0.5, g, -2 * g)
-    assert steepest == 2.0
-    np.testing.assert_array_equal(x, [1.5, 2.0, 2.5])
+def test_a_move_tells_the_largest_entry_of_the_new_gradient():
+    g = np.array([1.0, -4.0, 3.0])
+    assert History(2, 3, Workers()).move(np.array([1.0, 2.0, 3.0]), 0.5, g, -2 * g) == 8.0
 
 
 @pytest.mark.parametrize("workers", [2, 3])
@@ -55,10 +54,10 @@ def test_the_same_bits_at_any_number_of_threads(workers):
     changes += steps
     found = []
     for count in (1, workers):
-        x, g = np.zeros(n), rng.normal(size=n) * 0
+        g = np.zeros(n)
         history = History(3, n, Workers(count))
         for s, y in zip(steps, changes, strict=True):
-            history.move(x, s, 1.0, g, g + y)
+            history.move(s, 1.0, g, g + y)
             g = g + y
-        found.append((x, history.direction(g)[0]))
+        found.append(history.direction(g, steps[0], 0.5)[:2])
     np.testing.assert_array_equal(found[0], found[1])

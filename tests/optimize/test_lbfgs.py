@@ -59,7 +59,9 @@ def test_line_search_meets_both_wolfe_conditions(seed, first):
     slope = float(gradient @ direction)
     if slope == 0:
         return
-    found = strong_wolfe(objective, np.zeros(1), direction, Trial(0.0, value, slope, gradient), first)
+    found = strong_wolfe(
+        objective, np.zeros(1), direction, Trial(0.0, value, slope, gradient), first, first * direction
+    )
     assert found.trial is not None
     assert found.trial.value <= value + SUFFICIENT_DECREASE * found.trial.step * slope + 1e-12
     assert abs(found.trial.slope) <= CURVATURE * abs(slope) + 1e-12

@@ -75,6 +75,15 @@ class ChainFeatures:
         transitions[:] = (self.kinds.T @ edge.reshape(len(edge), -1)).reshape(transitions.shape)
         return out
 
+    def merged(self) -> tuple[ChainFeatures, IntArray] | None:
+        """One weight for attributes that occur at the same positions; see ``AttributeFeatures.merged``."""
+        found = self.nodes.merged()
+        if found is None:
+            return None
+        nodes, group = found
+        transitions = nodes.n_weights // self.n_labels + np.arange(self.kinds.shape[1] * self.n_labels)
+        return ChainFeatures(nodes, self.kinds), np.concatenate([group, transitions])
+
     def take(self, positions: npt.NDArray[np.intp]) -> ChainFeatures:
         """The same features at these positions only."""
         return ChainFeatures(self.nodes.take(positions), self.kinds)

@@ -83,6 +83,9 @@ class ObservedFeatures:
         flat[self._in_table] = table.ravel()[self._cell_in_table]
         return flat
 
+    def merged(self) -> None:
+        """Nothing: few weights are left."""
+
     def take(self, rows: npt.NDArray[Any]) -> ObservedFeatures:
         """The same features at these positions only."""
         return ObservedFeatures(sparse.csr_array(self.X[rows]), self.n_labels, self.first, self.label, self.workers)

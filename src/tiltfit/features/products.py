@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.execution.workers import Workers
+from tiltfit.features.bundles import Bundles, bundled
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -23,7 +24,16 @@ IntArray = npt.NDArray[np.intp]
 _OFTEN = 64  # non-zeros that make a column frequent
 _TABLE = 1 << 17  # numbers in the table of frequent columns, at most: it should fit the second-level cache
 _LARGE = 1 << 19  # numbers in R from which on gathering its rows waits for memory
+_FEW = 1 << 12  # non-zeros from which on it may pay to look for bundles
 _CHUNKS = 8  # tables that are filled independently, at most
+
+
+class Compressed(NamedTuple):
+    """A matrix in compressed rows. ``data`` None: all entries are 1."""
+
+    indptr: npt.NDArray[np.integer]
+    indices: npt.NDArray[np.integer]
+    data: FloatArray | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,28 +47,36 @@ class Product:
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
         """base + X·W. O(non-zeros·labels)."""
         out = self.workers.room.empty(self.X.shape[0], self.n_labels)
-        self._add(self.X, W, base, out)
+        self._add(self._rows, W, self._product(self._parts, W), base, out)
         return out
 
     def expect(self, R: FloatArray, out: FloatArray) -> None:
         """out ← Xᵀ·R. O(non-zeros·labels)."""
         rows = np.ascontiguousarray(R)
-        self._add(self._columns, rows, np.zeros(self.n_labels), out)
+        self._add(self._columns, rows, self._product(self._bundle_columns, rows), np.zeros(self.n_labels), out)
         if len(self._frequent):
             out[self._frequent] = self._scattered(rows)
 
-    def _add(self, matrix: sparse.csr_array, dense: FloatArray, base: FloatArray, out: FloatArray) -> None:
-        """out ← base + matrix·dense."""
+    def _product(self, matrix: Compressed, dense: FloatArray) -> FloatArray:
+        """matrix·dense."""
+        out = self.workers.room.empty(len(matrix.indptr) - 1, self.n_labels)
+        if len(out):
+            self._add(matrix, dense, np.empty((0, self.n_labels)), np.zeros(self.n_labels), out)
+        return out
+
+    def _add(self, matrix: Compressed, dense: FloatArray, more: FloatArray, base: FloatArray, out: FloatArray) -> None:
+        """out ← base + matrix·[dense; more]."""
         from tiltfit.inference.kernels.sparse import add_product
 
-        indptr, indices, data = _arrays(matrix)
-        self.workers.run(lambda a, b: add_product(indptr, indices, data, dense, base, out, a, b), indptr)
+        indptr, indices, data = matrix
+        self.workers.run(lambda a, b: add_product(indptr, indices, data, dense, more, base, out, a, b), indptr)
 
     def _scattered(self, rows: FloatArray) -> FloatArray:
         """Xᵀ·R of the frequent columns."""
         from tiltfit.inference.kernels.sparse import scatter_rows
 
-        indptr, indices, data = _arrays(self._often)
+        indptr, indices, data = _compressed(self._often, ones=False)
+        assert data is not None
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
@@ -85,15 +103,45 @@ class Product:
         return restricted(self.X, number, len(self._frequent))
 
     @cached_property
-    def _columns(self) -> sparse.csr_array:
-        """Xᵀ, with nothing in the rows of frequent columns."""
-        if not len(self._frequent):
-            turned = self.X.tocsc()
-            arrays, shape = (turned.data, turned.indices, turned.indptr), self.X.shape[::-1]
-            return sparse.csr_array(arrays, shape=shape)
-        number = np.arange(self.X.shape[1], dtype=np.int32)
-        number[self._frequent] = -1
-        return sparse.csr_array(sparse.csc_array(restricted(self.X, number, len(number))).T)
+    def _is_binary(self) -> bool:
+        """Whether all entries are 1, so that they need not be read."""
+        return bool(np.all(self.X.data == 1.0))
+
+    @cached_property
+    def _bundles(self) -> Bundles | None:
+        """None where they would not help: work on larger matrices waits for rare columns, which are in no bundle."""
+        out_of_range = self.X.nnz < _FEW or self.X.shape[0] * self.n_labels >= _LARGE
+        return None if out_of_range or not self._is_binary or not self.X.has_canonical_format else bundled(self.X)
+
+    @cached_property
+    def _rows(self) -> Compressed:
+        """X, or positions × (columns, bundles)."""
+        return _compressed(self.X if self._bundles is None else self._bundles.rows, ones=self._is_binary)
+
+    @cached_property
+    def _parts(self) -> Compressed:
+        """Bundles × columns."""
+        parts = sparse.csr_array((0, self.X.shape[1])) if self._bundles is None else self._bundles.parts
+        return _compressed(parts, ones=self._is_binary)
+
+    @cached_property
+    def _bundle_columns(self) -> Compressed:
+        """Bundles × positions."""
+        n, d = self.X.shape
+        columns = sparse.csr_array((n, 0)) if self._bundles is None else self._bundles.rows[:, d:]
+        return _compressed(sparse.csc_array(columns).T, ones=self._is_binary)
+
+    @cached_property
+    def _columns(self) -> Compressed:
+        """Xᵀ, with nothing in the rows of frequent columns; or columns × (positions, bundles)."""
+        columns = self.X
+        if len(self._frequent):
+            number = np.arange(self.X.shape[1], dtype=np.int32)
+            number[self._frequent] = -1
+            columns = restricted(self.X, number, len(number))
+        elif self._bundles is not None:
+            columns = sparse.vstack((self._bundles.rows[:, : self.X.shape[1]], self._bundles.parts))
+        return _compressed(sparse.csc_array(columns).T, ones=self._is_binary)
 
 
 def restricted(X: sparse.csr_array, number: npt.NDArray[np.integer], n_columns: int) -> sparse.csr_array:
@@ -127,5 +175,7 @@ def narrowed(X: sparse.csr_array, rows: IntArray) -> tuple[sparse.csr_array, Int
     return sparse.csr_array(arrays, shape=(len(rows), len(columns))), columns.astype(np.intp)
 
 
-def _arrays(matrix: sparse.csr_array) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer], FloatArray]:
-    return tuple(map(np.ascontiguousarray, (matrix.indptr, matrix.indices, matrix.data)))  # type: ignore[return-value]
+def _compressed(matrix: sparse.csr_array, *, ones: bool) -> Compressed:
+    """As kernels take it. ``ones``: all entries are 1."""
+    indptr, indices = np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices)
+    return Compressed(indptr, indices, None if ones else np.ascontiguousarray(matrix.data))

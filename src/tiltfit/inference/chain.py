@@ -117,7 +117,7 @@ class Chains:
         log_z, tables, n_labels = np.empty(len(self)), edge_tables(edge), node.shape[1]
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         cuts = self.cuts(tables.factor[0].size if self.n_kinds else 1)
-        outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
+        outer, direct = aligned((2, len(cuts) - 1, *tables.factor.shape))
 
         def run(a: int, b: int) -> None:
             infer_chunks(
@@ -199,6 +199,16 @@ class Chains:
     def cuts(self, table_size: int) -> IntArray:
         """Bounds of chunks of sequences of about equal size, by the data alone: sums over edges are taken chunk by
         chunk and then in the order of the chunks, whoever works on them."""
+        if table_size not in self._cuts:
+            self._cuts[table_size] = self._cut(table_size)
+        return self._cuts[table_size]
+
+    @cached_property
+    def _cuts(self) -> dict[int, IntArray]:
+        """The chunks that were needed so far, by the size of tables."""
+        return {}
+
+    def _cut(self, table_size: int) -> IntArray:
         room = max(4, _ROOM // max(1, self.n_kinds * table_size))
         chunks = max(1, min(_CHUNKS, room, int(self.offsets[-1]) // max(_CHUNK, 8 * self.n_kinds)))
         goals = np.linspace(0, self.offsets[-1], chunks + 1)[1:-1]

@@ -11,7 +11,7 @@ follows the outer gradient down.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,10 +56,35 @@ def solve_jointly(
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding).
 
     With hard constraints it then goes on to a tenth of that, and again, while it wins more than 10·``tol`` of the fall.
-    With ``development``, the weights are those of its best round.
+    With ``development``, the weights are those of its best round. Weights that no data tells apart are one weight on
+    the way, unless ``start`` does tell them apart.
     """
     problem = problem.active
-    limit = problem.gradient_tol(tol)
+    merged = problem.merged
+    if merged is None or not merged[1].is_even(start):
+        return _solve(problem, start, problem.gradient_tol(tol), max_iter, tol, callback, development)
+    smaller, merging = merged
+    if development is not None:
+        score = development.score
+        development = replace(development, score=lambda weights: score(merging.expand(weights)))
+    begin = merging.contract(start)
+    limit = smaller.gradient_tol(tol, merging=merging)
+    fit = _solve(smaller, begin, limit, max_iter, tol, callback, development)
+    if np.array_equal(fit.weights, begin):  # it is still where it began: to the last digit
+        return replace(fit, weights=start.copy())
+    return replace(fit, weights=merging.expand(fit.weights))
+
+
+def _solve(
+    problem: Problem,
+    start: FloatArray,
+    limit: float,
+    max_iter: int,
+    tol: float,
+    callback: Callback | None,
+    development: Development | None,
+) -> Fit:
+    """``solve_jointly`` in the weights of ``problem``, until max|∇O| ≤ ``limit``."""
     journal = Journal(callback, development, every=_scored_every(problem, development))
     journal.begin(start)
     history = journal.rounds

@@ -10,12 +10,13 @@ minimise it: ``alternating`` holds q fixed between information projections, ``jo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.features.merging import Merging
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
@@ -87,13 +88,16 @@ class Problem:
         omega[self.labelled] = self.weight[self.labelled]
         return omega
 
-    def gradient_tol(self, tol: float, inner_tol: float = 1e-6) -> float:
+    def gradient_tol(self, tol: float, inner_tol: float = 1e-6, merging: Merging | None = None) -> float:
         """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
 
         So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
+        ``merging``: how the weights were merged; it is the gradient of those before that counts. None of its entries
+        is larger than the merged one, so a solver that looks at merged ones does not stop too early.
         """
         start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
-        return max(tol * start.steepest, 1e-12 * float(np.sum(self.weight)))
+        largest = start.steepest if merging is None else steepest(merging.expand(start.gradient))
+        return max(tol * largest, 1e-12 * float(np.sum(self.weight)))
 
     def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
         """O(λ) and all that follows from it, with the projection warm-started at ``start``. ``told``: it is the last.
@@ -131,6 +135,8 @@ class Problem:
 
         ``projected``: q on the touched instances, of their potentials under the model and log Z.
         """
+        from tiltfit.inference.kernels.known import subtract_at
+
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
@@ -141,7 +147,7 @@ class Problem:
         node, edge = p.node, p.edge
         if not self._unweighted:
             node *= structure.spread(self.omega)[:, None]
-        node.reshape(-1)[self._known_cells] -= self._known_weight
+        subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
         if edge is not None and self._known_edges is not None:
             edge -= self._known_edges
         if here is not None:
@@ -237,6 +243,21 @@ class Problem:
         return place
 
     @cached_property
+    def merged(self) -> tuple[Problem, Merging] | None:
+        """The same objective with one weight for attributes that no data tells apart; None where hardly any are so."""
+        found = self.model.features.merged()
+        if found is None:
+            return None
+        features, group = found
+        merging = Merging(group, features.n_labels)
+        alpha = merging.ridge(self.alpha)
+        return (
+            None
+            if alpha is None
+            else (replace(self, model=replace(self.model, features=features), alpha=alpha), merging)
+        )
+
+    @cached_property
     def _known(self) -> IntArray:
         """The positions of labelled instances."""
         return self.model.structure.positions(self.labelled)
@@ -278,8 +299,17 @@ class Problem:
 
     def _known_score(self, potentials: Potentials) -> float:
         """Σ_labelled w·(score of the labels)."""
-        score = float(self._known_weight @ potentials.node.reshape(-1)[self._known_cells])
+        from tiltfit.inference.kernels.known import sum_at
+
+        score = float(sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
         if potentials.edge is not None and self._known_edges is not None:
-            seen = self._known_edges > 0  # a forbidden pair that never occurs adds nothing, not −inf·0
-            score += float(self._known_edges[seen] @ potentials.edge[seen])
+            pairs, times = self._known_pairs  # a forbidden pair that never occurs adds nothing, not −inf·0
+            score += float(times @ potentials.edge.reshape(-1)[pairs])
         return score
+
+    @cached_property
+    def _known_pairs(self) -> tuple[IntArray, FloatArray]:
+        """Where ``_known_edges`` is not zero, flat, and what it is there."""
+        assert self._known_edges is not None
+        pairs = np.flatnonzero(self._known_edges)
+        return pairs, self._known_edges.reshape(-1)[pairs]

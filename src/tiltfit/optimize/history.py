@@ -37,8 +37,8 @@ class History:
         """Forget everything."""
         self._order = []
 
-    def move(self, x: FloatArray, direction: FloatArray, step: float, old: FloatArray, new: FloatArray) -> float:
-        """x ← x + step·direction; the gradient went from ``old`` to ``new``, whose largest entry is returned.
+    def move(self, direction: FloatArray, step: float, old: FloatArray, new: FloatArray) -> float:
+        """A step·direction took the gradient from ``old`` to ``new``, whose largest entry is returned.
 
         A pair without positive curvature is forgotten at once: it would spoil the estimate.
         """
@@ -52,9 +52,7 @@ class History:
         products, steepest = np.empty((len(bounds) - 1, 3, rows)), np.empty(len(bounds) - 1)
 
         def run(first: int, last: int) -> None:
-            remember(
-                self._vectors, rows, pair, x, direction, step, old, new, bounds, products, steepest, first, last
-            )  # fmt: skip
+            remember(self._vectors, rows, pair, direction, step, old, new, bounds, products, steepest, first, last)
 
         self._workers.run(run, bounds)
         with_s, with_y, self._with_gradient[:rows] = products.sum(axis=0)
@@ -65,19 +63,20 @@ class History:
             self._order.remove(pair)
         return float(np.max(steepest, initial=0.0))
 
-    def direction(self, g: FloatArray) -> tuple[FloatArray, float]:
-        """−H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; and its slope, −g·H·g."""
+    def direction(self, g: FloatArray, x: FloatArray, step: float) -> tuple[FloatArray, FloatArray, float]:
+        """d = −H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; x + step·d; and the
+        slope, −g·H·g."""
         from tiltfit.inference.kernels.vectors import combine
 
         of_history, of_gradient = self._coefficients()
         factors, bounds = of_history[: self._rows].astype(self._vectors.dtype), self._bounds
-        out, slopes = self._workers.room.empty(len(g)), np.empty(len(bounds) - 1)
+        out, point, slopes = *(self._workers.room.empty(len(g)) for _ in range(2)), np.empty(len(bounds) - 1)
 
         def run(first: int, last: int) -> None:
-            combine(self._vectors, factors, of_gradient, g, out, bounds, slopes, first, last)
+            combine(self._vectors, factors, of_gradient, g, out, x, step, point, bounds, slopes, first, last)
 
         self._workers.run(run, bounds)
-        return out, float(slopes.sum())
+        return out, point, float(slopes.sum())
 
     @property
     def _rows(self) -> int:
@@ -88,18 +87,8 @@ class History:
         """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
         if not self._order:
             return np.empty(0), 1.0
-        gram, products = self._gram, self._with_gradient
-        weights = np.zeros(2 * self._memory)  # of the stored vectors in the running vector r; r starts as g
-        alpha: dict[int, float] = {}
-        for pair in reversed(self._order):
-            s, y = 2 * pair, 2 * pair + 1
-            alpha[pair] = (products[s] + weights @ gram[:, s]) / gram[s, y]
-            weights[y] -= alpha[pair]
-        s, y = 2 * self._order[-1], 2 * self._order[-1] + 1
-        scale = gram[s, y] / gram[y, y]
-        weights *= scale
-        for pair in self._order:
-            s, y = 2 * pair, 2 * pair + 1
-            beta = (scale * products[y] + weights @ gram[:, y]) / gram[s, y]
-            weights[s] += alpha[pair] - beta
-        return -weights, scale
+        from tiltfit.inference.kernels.vectors import two_loops
+
+        weights = np.zeros(2 * self._memory)
+        scale = two_loops(self._gram, self._with_gradient, np.array(self._order), weights)
+        return weights, scale

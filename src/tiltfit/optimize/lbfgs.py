@@ -60,20 +60,20 @@ def minimise(
     for n_iter in range(max_iter):
         if largest <= gradient_tol:
             return done(n_iter, True, "gradient below tolerance")
-        direction, slope = history.direction(gradient)
+        first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
+        direction, point, slope = history.direction(gradient, x, first)
         if slope >= 0:  # only rounding can do this; start afresh from the steepest descent
             history.clear()
-            direction, slope = history.direction(gradient)
-        first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
-        found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first, workers.room)
+            direction, point, slope = history.direction(gradient, x, first)
+        found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first, point)
         n_eval += found.n_eval
         if found.trial is None:
             if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
                 return done(n_iter, True, "value no longer falls")
             return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
-        largest = history.move(x, direction, found.trial.step, gradient, found.trial.gradient)
-        value, gradient = found.trial.value, found.trial.gradient
-        del found, direction
+        largest = history.move(direction, found.trial.step, gradient, found.trial.gradient)
+        x, value, gradient = found.point, found.trial.value, found.trial.gradient
+        del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, False, "stopped by the callback")
     converged = largest <= gradient_tol

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltfit.execution.room import Room
 from tiltfit.optimize.result import FloatArray
 
 SUFFICIENT_DECREASE = 1e-4  # c₁
@@ -30,9 +29,10 @@ class Trial:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """The accepted trial (None if no step lowers the value) and the evaluations spent."""
+    """The accepted trial (None if no step lowers the value), x + step·direction there, and the evaluations spent."""
 
     trial: Trial | None
+    point: FloatArray
     n_eval: int
 
 
@@ -42,16 +42,15 @@ def strong_wolfe(
     direction: FloatArray,
     origin: Trial,
     first: float,
-    room: Room | None = None,
+    point: FloatArray,
 ) -> Found:
-    """Search along ``direction`` from ``x``, trying the step ``first`` first."""
-    point = (room or Room()).empty(len(x))
+    """Search along ``direction`` from ``x``. ``point``: x + first·direction, where it begins; it is moved along."""
     best: Trial | None = None
     low, high = origin, None
     step = first
     for n_eval in range(1, MAX_TRIALS + 1):
-        np.multiply(direction, step, out=point)
-        point += x
+        if n_eval > 1:
+            _go_to(point, x, step, direction)
         value, gradient = objective(point)
         trial = Trial(step, value, float(gradient @ direction) if np.isfinite(value) else np.inf, gradient)
         if trial.value < (best or origin).value:
@@ -60,7 +59,7 @@ def strong_wolfe(
         if not np.isfinite(value) or value > limit or (value >= low.value and low is not origin):
             high = trial
         elif abs(trial.slope) <= -CURVATURE * origin.slope:
-            return Found(trial, n_eval)
+            return Found(trial, point, n_eval)
         else:
             if trial.slope * ((high.step if high else np.inf) - low.step) >= 0:
                 high = low
@@ -72,7 +71,15 @@ def strong_wolfe(
                 break
             step = _between(low, high)
     # No step meets both conditions to working precision: any real decrease is still progress.
-    return Found(best, n_eval)
+    if best is not None:
+        _go_to(point, x, best.step, direction)
+    return Found(best, point, n_eval)
+
+
+def _go_to(point: FloatArray, x: FloatArray, step: float, direction: FloatArray) -> None:
+    """point ← x + step·direction."""
+    np.multiply(direction, step, out=point)
+    point += x
 
 
 def _beyond(origin: Trial, trial: Trial) -> float:

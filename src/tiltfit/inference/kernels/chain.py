@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import ZERO, kernel
+from tiltfit.inference.kernels.exponentials import factors_tile, greatest_tile
 from tiltfit.inference.kernels.rescue import log_forward_backward
-from tiltfit.inference.kernels.softmax import exp_of_negative
 from tiltfit.inference.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
 
 FloatArray = npt.NDArray[np.float64]
@@ -63,11 +63,11 @@ def padded(n_labels: int) -> int:
     return (n_labels + LANES - 1) // LANES * LANES
 
 
-def aligned(shape: tuple[int, ...], fill: float = 0.0) -> FloatArray:
-    """An array that starts on a cache line: vectors that straddle two lines take twice as long to load."""
+def aligned(shape: tuple[int, ...]) -> FloatArray:
+    """Zeros that start on a cache line: vectors that straddle two lines take twice as long to load."""
     size = math.prod(shape) + 8
-    room = np.zeros(size) if fill == 0.0 else np.full(size, fill)  # zeros take no memory before they are touched
-    first = -room.ctypes.data % 64 // 8
+    room = np.zeros(size)  # takes no memory before it is touched
+    first = -room.__array_interface__["data"][0] % 64 // 8
     return room[first : first + size - 8].reshape(shape)
 
 
@@ -76,16 +76,36 @@ def edge_tables(edge: FloatArray) -> Tables:
     n_kinds, n_labels = edge.shape[:2]
     width = padded(n_labels)
     shape = (n_kinds, width, width)
-    factor, factor_t, log, log_t = aligned(shape), aligned(shape), aligned(shape, -np.inf), aligned(shape)
-    log[:, :n_labels, :n_labels] = edge
-    finite = log != -np.inf
-    top = np.max(log, axis=(1, 2), initial=-np.inf)
-    top[top == -np.inf] = 0.0
-    spread = top - np.min(log, axis=(1, 2), initial=np.inf, where=finite)
-    spread[~np.any(finite, axis=(1, 2))] = 0.0
-    np.exp(log - top[:, None, None], out=factor)
-    factor_t[...], log_t[...] = factor.transpose(0, 2, 1), log.transpose(0, 2, 1)
+    factor, factor_t, log, log_t = aligned((4, *shape))
+    top, spread = np.empty(n_kinds), np.empty(n_kinds)
+    _fill(np.ascontiguousarray(edge), factor, factor_t, log, log_t, top, spread)
     return Tables(factor, factor_t, log, log_t, top, spread)
+
+
+@kernel
+def _fill(
+    edge: FloatArray, factor: FloatArray, factor_t: FloatArray, log: FloatArray, log_t: FloatArray, top: FloatArray,
+    spread: FloatArray,
+) -> None:  # fmt: skip
+    """The tables of log-potentials [K, L, L], in arrays of zeros. A NaN stays one."""
+    n_labels = edge.shape[1]
+    log[:], log_t[:] = -np.inf, -np.inf
+    for k in range(len(edge)):
+        high, low = -np.inf, np.inf
+        for i in range(n_labels):
+            for j in range(n_labels):
+                value = edge[k, i, j]
+                log[k, i, j], log_t[k, j, i] = value, value
+                if value > high or value != value:  # NaN, too
+                    high = value
+                if value != -np.inf and (value < low or value != value):
+                    low = value
+        top[k] = 0.0 if high == -np.inf else high
+        spread[k] = 0.0 if high == -np.inf else top[k] - low
+        for i in range(n_labels):
+            for j in range(n_labels):
+                value = np.exp(edge[k, i, j] - top[k])
+                factor[k, i, j], factor_t[k, j, i] = value, value
 
 
 @kernel
@@ -98,31 +118,32 @@ def new_scratch(n: int, n_labels: int) -> Scratch:
 
 
 @kernel
-def load(node: FloatArray, start: int, stop: int, local: FloatArray) -> tuple[float, float]:
+def load(node: FloatArray, start: int, stop: int, local: FloatArray, least: FloatArray) -> tuple[float, float]:
     """local[t] ← exp(node[start + t] − max), padded with zeros. Returns Σ max and the widest spread. O(n·L).
 
-    Σ max is −inf where all labels of a position are forbidden; ``local`` is of no use then.
+    Σ max is −inf where all labels of a position are forbidden; ``local`` is of no use then. ``least[4]`` is room.
     """
-    n_labels, width = node.shape[1], local.shape[1]
-    tops, widest = 0.0, 0.0
-    for t in range(stop - start):
-        for y in range(n_labels):
-            local[t, y] = node[start + t, y]
-        for y in range(n_labels, width):
-            local[t, y] = -np.inf
-        top, bottom = row_range(local, t)
+    n, width = stop - start, local.shape[1]
+    tops, least[:LANES] = 0.0, 0.0
+    for t in range(n):
+        top, column = -np.inf, 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            top = max(top, greatest_tile(count, node, start + t, column))
+            column += LANES * count
         if top == -np.inf:
-            if not _has_nan(local, t):
+            if not _has_nan(node, start + t):
                 return -np.inf, 0.0
             top = 0.0
         tops += top
-        widest = max(widest, top - bottom)
-        for y in range(width):
-            local[t, y] -= top
-    flat = local.reshape(local.size)
-    for n in range((stop - start) * width):
-        flat[n] = exp_of_negative(flat[n])
-    return tops, widest
+        local[t, 0] = top  # kept there for the second loop, so that no row waits for its own maximum
+    for t in range(n):
+        top, column = local[t, 0], 0
+        while column < width:
+            count = min(WIDEST, (width - column) // LANES)
+            factors_tile(count, node, start + t, column, top, local, t, least)
+            column += LANES * count
+    return tops, -min(least[0], least[1], least[2], least[3])
 
 
 @kernel
@@ -263,7 +284,7 @@ def infer_sequence(
     labelling has log Z = −inf and marginals 0. O(n·L²).
     """
     n_labels, n = node.shape[1], stop - start
-    tops, node_spread = load(node, start, stop, scratch.local)
+    tops, node_spread = load(node, start, stop, scratch.local, scratch.least)
     if tops == -np.inf:
         node[start:stop] = 0.0
         return -np.inf

@@ -80,7 +80,7 @@ def _filter(
     node: FloatArray, kind: IndexArray, first: int, last: int, tables: Tables, scratch: Scratch
 ) -> tuple[bool, bool]:
     """The forward pass into ``scratch.ahead``: whether a labelling is possible, and whether it holds logarithms."""
-    tops, node_spread = load(node, first, last, scratch.local)
+    tops, node_spread = load(node, first, last, scratch.local, scratch.least)
     if tops == -np.inf:
         return False, False
     log_sum, edge_spread = forward(scratch, tables, kind, first, last - first, node.shape[1])

@@ -21,13 +21,13 @@ from tiltfit.inference.kernels.compile import kernel
 FloatArray = npt.NDArray[np.float64]
 
 _BLOCK = 1024  # numbers in a block: they stay in the first-level cache
-_LEAST = -708.0  # e^−708 ≈ 3·10⁻³⁰⁸ is close to the least number that has all its digits
-_ROUND = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the lowest bits
-_LOG2_E = 1 / math.log(2)
-_LN2_HIGH = 6.93147180369123816490e-01  # its last bits are zero, so n·_LN2_HIGH is exact
-_LN2_LOW = 1.90821492927058770002e-10
-_BIAS = 1023  # of the exponent of a double
-_TAYLOR = tuple(1 / math.factorial(k) for k in range(14))
+LEAST = -708.0  # e^−708 ≈ 3·10⁻³⁰⁸ is close to the least number that has all its digits
+ROUND = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the lowest bits
+LOG2_E = 1 / math.log(2)
+LN2_HIGH = 6.93147180369123816490e-01  # its last bits are zero, so n·LN2_HIGH is exact
+LN2_LOW = 1.90821492927058770002e-10
+BIAS = 1023  # of the exponent of a double
+TAYLOR = tuple(1 / math.factorial(k) for k in range(14))
 
 
 def _reinterpret(source: Any, target: Any, target_bits: Any) -> Callable[[Any], Any]:
@@ -50,25 +50,25 @@ def exp_of_negative(x: float) -> float:
 
     x = n·ln 2 + r with |r| ≤ ½ ln 2;  eˣ = 2ⁿ·eʳ, and eʳ by fourteen terms of its series.
     """
-    inside = _LEAST if x < _LEAST else x
-    shifted = inside * _LOG2_E + _ROUND
-    n = shifted - _ROUND
-    r = (inside - n * _LN2_HIGH) - n * _LN2_LOW
-    series = _TAYLOR[13]
-    series = series * r + _TAYLOR[12]
-    series = series * r + _TAYLOR[11]
-    series = series * r + _TAYLOR[10]
-    series = series * r + _TAYLOR[9]
-    series = series * r + _TAYLOR[8]
-    series = series * r + _TAYLOR[7]
-    series = series * r + _TAYLOR[6]
-    series = series * r + _TAYLOR[5]
-    series = series * r + _TAYLOR[4]
-    series = series * r + _TAYLOR[3]
-    series = series * r + _TAYLOR[2]
-    power = _from_bits((_bits(shifted) + _BIAS) << 52)
+    inside = LEAST if x < LEAST else x
+    shifted = inside * LOG2_E + ROUND
+    n = shifted - ROUND
+    r = (inside - n * LN2_HIGH) - n * LN2_LOW
+    series = TAYLOR[13]
+    series = series * r + TAYLOR[12]
+    series = series * r + TAYLOR[11]
+    series = series * r + TAYLOR[10]
+    series = series * r + TAYLOR[9]
+    series = series * r + TAYLOR[8]
+    series = series * r + TAYLOR[7]
+    series = series * r + TAYLOR[6]
+    series = series * r + TAYLOR[5]
+    series = series * r + TAYLOR[4]
+    series = series * r + TAYLOR[3]
+    series = series * r + TAYLOR[2]
+    power = _from_bits((_bits(shifted) + BIAS) << 52)
     value = power * (series * r * r + r + 1.0)
-    return 0.0 if x < _LEAST else value
+    return 0.0 if x < LEAST else value
 
 
 @kernel

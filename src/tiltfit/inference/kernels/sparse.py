@@ -35,25 +35,30 @@ _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may
 
 
 def _tile(lanes: int, count: int) -> Callable[..., None]:
-    """tile(indices, data, k, end, dense, column, width, base, row):
+    """tile(indices, data, k, end, dense, more, column, width, base, row):
 
-        row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·dense[indices[j], C],    C = column … column + width − 1
+        row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·[dense; more][indices[j], C],    C = column … column + width − 1
 
-    in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the tile, so ``width`` may be
-    anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two vectors are computed twice,
-    alike. Terms are added in the order of the non-zeros, whatever the tiles.
+    (``data`` None: all ones) in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the
+    tile, so ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two
+    vectors are computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
     """
     vector = ir.VectorType(ir.DoubleType(), lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        indices, data, dense, base, row = (
-            context.make_array(signature.args[n])(context, builder, arguments[n]) for n in (0, 1, 4, 7, 8)
-        )
-        start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 5, 6))
+        def array(n: int) -> Any:
+            return context.make_array(signature.args[n])(context, builder, arguments[n])
+
+        indices, dense, more, base, row = (array(n) for n in (0, 4, 5, 8, 9))
+        data = None if signature.args[1] is types.none else array(1)
+        start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 6, 7))
         offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
         offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
         first = builder.mul(column, _INT64(8))
         corner, stride = _beyond(builder, dense.data, first), builder.extract_value(dense.strides, 0)
+        # Where ``more`` would begin if its rows were numbered from 0: then one number serves both.
+        n_dense = builder.extract_value(dense.shape, 0)
+        other = _beyond(builder, more.data, builder.sub(first, builder.mul(n_dense, stride)))
         last = builder.sub(builder.extract_value(indices.shape, 0), _INT64(1))
 
         def vectors(pointer: Any) -> list[Any]:
@@ -61,7 +66,8 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
 
         def dense_row(j: Any) -> Any:
             number = _as_int64(builder, builder.load(builder.gep(indices.data, [j])))
-            return _beyond(builder, corner, builder.mul(number, stride))
+            table = builder.select(builder.icmp_signed("<", number, n_dense), corner, other)
+            return _beyond(builder, table, builder.mul(number, stride))
 
         # Promoted to registers: their address is never taken.
         sums = [
@@ -73,9 +79,11 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
             later = dense_row(builder.select(builder.icmp_signed("<", later, last), later, last))
             for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
                 _prefetch(builder, _beyond(builder, later, offsets[n]))
-            factor = _spread(builder, builder.load(builder.gep(data.data, [j])), vector)
-            for total, place in zip(sums, vectors(dense_row(j)), strict=True):
-                term = builder.fmul(factor, builder.load(place, align=8), flags=_FUSE)
+            terms = [builder.load(place, align=8) for place in vectors(dense_row(j))]
+            if data is not None:
+                factor = _spread(builder, builder.load(builder.gep(data.data, [j])), vector)
+                terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
+            for total, term in zip(sums, terms, strict=True):
                 builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
         for total, place in zip(sums, vectors(_beyond(builder, row.data, first)), strict=True):
             builder.store(builder.load(total), place, align=8)
@@ -83,11 +91,12 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
 
     @intrinsic
     def tile(
-        _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, column: Any, width: Any, base: Any, row: Any
-    ) -> Any:
-        if any(array.layout != "C" for array in (indices, data, dense, base, row)):
+        _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, more: Any, column: Any, width: Any, base: Any,
+        row: Any,
+    ) -> Any:  # fmt: skip
+        if any(array is not types.none and array.layout != "C" for array in (indices, data, dense, more, base, row)):
             raise TypingError("add_product takes C-contiguous arrays only")
-        return types.void(indices, data, k, end, dense, column, width, base, row), generate
+        return types.void(indices, data, k, end, dense, more, column, width, base, row), generate
 
     return tile
 
@@ -139,14 +148,17 @@ _tile_20, _tile_24, _tile_28, _tile_32 = _tile(4, 5), _tile(4, 6), _tile(4, 7), 
 def add_product(  # noqa: PLR0912 — one branch a tile
     indptr: IndexArray,
     indices: IndexArray,
-    data: FloatArray,
+    data: FloatArray | None,
     dense: FloatArray,
+    more: FloatArray,
     base: FloatArray,
     out: FloatArray,
     start: int,
     stop: int,
 ) -> None:
-    """out[i] ← base + Σ_j A[i, j]·dense[j]  for start ≤ i < stop, A in compressed rows. O(non-zeros·L).
+    """out[i] ← base + Σ_j A[i, j]·[dense; more][j]  for start ≤ i < stop, A in compressed rows. O(non-zeros·L).
+
+    ``data`` None: all non-zeros are 1 and need not be read. ``more``: further rows, with as many columns.
 
     With A = X it scores positions; with A = Xᵀ (the same matrix in compressed columns) it is the adjoint, one write a
     row: no races, and the same result at any number of threads. What ``out`` held before does not matter.
@@ -160,27 +172,27 @@ def add_product(  # noqa: PLR0912 — one branch a tile
             width = min(32, n_labels - first)
             ready = first + width
             if width > 28:
-                _tile_32(indices, data, k, end, dense, first, width, base, row)
+                _tile_32(indices, data, k, end, dense, more, first, width, base, row)
             elif width > 24:
-                _tile_28(indices, data, k, end, dense, first, width, base, row)
+                _tile_28(indices, data, k, end, dense, more, first, width, base, row)
             elif width > 20:
-                _tile_24(indices, data, k, end, dense, first, width, base, row)
+                _tile_24(indices, data, k, end, dense, more, first, width, base, row)
             elif width > 16:
-                _tile_20(indices, data, k, end, dense, first, width, base, row)
+                _tile_20(indices, data, k, end, dense, more, first, width, base, row)
             elif width > 12:
-                _tile_16(indices, data, k, end, dense, first, width, base, row)
+                _tile_16(indices, data, k, end, dense, more, first, width, base, row)
             elif width > 8:
-                _tile_12(indices, data, k, end, dense, first, width, base, row)
+                _tile_12(indices, data, k, end, dense, more, first, width, base, row)
             elif width > 4:
-                _tile_8(indices, data, k, end, dense, first, width, base, row)
+                _tile_8(indices, data, k, end, dense, more, first, width, base, row)
             elif width == 4:
-                _tile_4(indices, data, k, end, dense, first, width, base, row)
+                _tile_4(indices, data, k, end, dense, more, first, width, base, row)
             elif width == 3:
-                _tile_3(indices, data, k, end, dense, first, width, base, row)
+                _tile_3(indices, data, k, end, dense, more, first, width, base, row)
             elif width == 2:
-                _tile_2(indices, data, k, end, dense, first, width, base, row)
+                _tile_2(indices, data, k, end, dense, more, first, width, base, row)
             else:
-                _tile_1(indices, data, k, end, dense, first, width, base, row)
+                _tile_1(indices, data, k, end, dense, more, first, width, base, row)
 
 
 @kernel

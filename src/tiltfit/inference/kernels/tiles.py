@@ -21,7 +21,7 @@ from numba.extending import intrinsic
 
 LANES = 4
 WIDEST = 8  # registers in a tile: half of the sixteen, the others hold factors
-_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may be reordered
 # Rows of the matrix that are summed side by side, by width: enough independent sums hide the four cycles of a
@@ -29,7 +29,7 @@ _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may
 _SIDE_BY_SIDE = {1: 4, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2, 7: 1, 8: 1}
 
 
-class _Code:
+class Code:
     """Instructions over vectors, and the arguments of one intrinsic."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
@@ -53,30 +53,34 @@ class _Code:
 
     def load(self, address: Any, n: int = 0) -> Any:
         """The n-th vector from an address on."""
-        return self.builder.load(self._vector(address, n), align=8)
+        return self.builder.load(self.vector(address, n), align=8)
 
     def store(self, value: Any, address: Any, n: int = 0) -> None:
-        self.builder.store(value, self._vector(address, n), align=8)
+        self.builder.store(value, self.vector(address, n), align=8)
 
-    def _vector(self, address: Any, n: int) -> Any:
-        return self.builder.bitcast(self.builder.gep(address, [_INT64(LANES * n)]), _VECTOR.as_pointer())
+    def vector(self, address: Any, n: int = 0) -> Any:
+        """The address of the n-th vector from an address on."""
+        return self.builder.bitcast(self.builder.gep(address, [_INT64(LANES * n)]), VECTOR.as_pointer())
 
     def spread(self, value: Any) -> Any:
         """``value`` in every lane of a vector."""
-        nothing = ir.Constant(_VECTOR, ir.Undefined)
+        nothing = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
         first = self.builder.insert_element(nothing, value, _INT32(0))
         return self.builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
 
     def plus(self, left: Any, right: Any) -> Any:
         return self.builder.fadd(left, right, flags=_FUSE)
 
+    def minus(self, left: Any, right: Any) -> Any:
+        return self.builder.fsub(left, right, flags=_FUSE)
+
     def times(self, left: Any, right: Any) -> Any:
         return self.builder.fmul(left, right, flags=_FUSE)
 
     def where_positive(self, value: Any, this: Any, otherwise: float) -> Any:
         """``this`` where the value is above zero or NaN."""
-        above = self.builder.fcmp_unordered(">", value, _constant(0.0))
-        return self.builder.select(above, this, _constant(otherwise))
+        above = self.builder.fcmp_unordered(">", value, constant(0.0))
+        return self.builder.select(above, this, constant(otherwise))
 
     def tree(self, values: list[Any]) -> Any:
         """The sum of vectors, or of numbers."""
@@ -93,9 +97,9 @@ class _Code:
     ) -> list[Any]:
         """``count`` vectors Σ left·right over a loop; ``terms(i)`` are the pairs that step i adds, one a vector."""
         # Variables are promoted to registers: their address is never taken.
-        places = [cgutils.alloca_once(self.builder, _VECTOR) for _ in range(count)]  # type: ignore[no-untyped-call]
+        places = [cgutils.alloca_once(self.builder, VECTOR) for _ in range(count)]  # type: ignore[no-untyped-call]
         for place in places:
-            self.builder.store(_constant(0.0), place)
+            self.builder.store(constant(0.0), place)
         with cgutils.for_range_slice(self.builder, start, stop, _INT64(step), intp=_INT64) as (i, _):
             for place, (left, right) in zip(places, terms(i), strict=True):
                 self.builder.store(self.plus(self.builder.load(place), self.times(left, right)), place)
@@ -135,17 +139,17 @@ def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     return cast(Callable[..., Any], intrinsic(function))
 
 
-def _constant(value: float) -> Any:
-    return ir.Constant(_VECTOR, [value] * LANES)
+def constant(value: float) -> Any:
+    return ir.Constant(VECTOR, [value] * LANES)
 
 
-def _contiguous(*arrays: Any) -> None:
+def contiguous(*arrays: Any) -> None:
     if any(array.layout != "C" for array in arrays):
         raise TypingError("tiles take C-contiguous arrays only")
 
 
 def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments)
     (count, t, k, n_labels, column), scale = code.integers(0, 2, 4, 5, 7), code.spread(arguments[8])
     ahead, table, local, least = code.arrays(1, 3, 6, 9)
     result = cgutils.alloca_once(builder, ir.DoubleType())  # type: ignore[no-untyped-call]
@@ -176,12 +180,12 @@ def forward_tile(
 
     ``least[4]`` keeps, by lane, the least number above zero that was seen. O(L·count).
     """
-    _contiguous(ahead, table, local, least)
+    contiguous(ahead, table, local, least)
     return types.float64(count, ahead, t, table, k, n_labels, local, column, scale, least), _forward_code
 
 
 def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments)
     (count, t, k, n_labels, column), scale = code.integers(0, 2, 4, 5, 8), code.spread(arguments[9])
     back, table, local, ahead = code.arrays(1, 3, 6, 7)
 
@@ -208,12 +212,12 @@ def backward_tile(
     """With b = back[t]·table[k, :, C]:  back[t−1, C] ← local[t−1, C]∘b·scale where ahead[t−1, C] is not zero, and
     local[t−1, C] ← ahead[t−1, C]∘b,  C = column … column + 4·count − 1. O(L·count).
     """
-    _contiguous(back, table, local, ahead)
+    contiguous(back, table, local, ahead)
     return types.void(count, back, t, table, k, n_labels, local, ahead, column, scale), _backward_code
 
 
 def _product_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments)
     count, i, k, n_labels, o, column = code.integers(0, 2, 4, 5, 7, 8)
     rows, table, out = code.arrays(1, 3, 6)
 
@@ -231,7 +235,7 @@ def product_tile(
     _: Any, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, out: Any, o: Any, column: Any
 ) -> Any:
     """out[o, C] ← rows[i]·table[k, :, C],  C = column … column + 4·count − 1. O(L·count)."""
-    _contiguous(rows, table, out)
+    contiguous(rows, table, out)
     return types.void(count, rows, i, table, k, n_labels, out, o, column), _product_code
 
 
@@ -265,7 +269,7 @@ def step_tile(
 
 
 def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments)
     (count, start, stop, k, n_labels, column), weight = code.integers(0, 4, 5, 7, 8, 9), code.spread(arguments[10])
     ahead, back, order, out = code.arrays(1, 2, 3, 6)
 
@@ -298,12 +302,12 @@ def outer_tile(
     """out[k, :, C] += weight·Σ ahead[t−1] ⊗ back[t, C] over t in order[start:stop] (int32),
     C = column … column + 4·count − 1. O((stop − start)·L·count).
     """
-    _contiguous(ahead, back, order, out)
+    contiguous(ahead, back, order, out)
     return types.void(count, ahead, back, order, start, stop, out, k, n_labels, column, weight), _outer_code
 
 
 def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments)
     count, start, stop, column = code.integers(0, 3, 4, 7)
     indices, data, row, table = code.arrays(1, 2, 5, 6)
 
@@ -328,5 +332,5 @@ def scatter_tile(
     """table[indices[k], C] += data[k]·row[C] for start ≤ k < stop,  C = column … column + 4·count − 1.
     O((stop − start)·count).
     """
-    _contiguous(indices, data, row, table)
+    contiguous(indices, data, row, table)
     return types.void(count, indices, data, start, stop, row, table, column), _scatter_code

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference.kernels.compile import summing_kernel
+from tiltfit.inference.kernels.compile import kernel, summing_kernel
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
@@ -25,7 +25,6 @@ def remember(
     vectors: npt.NDArray[Any],
     rows: int,
     pair: int,
-    x: FloatArray,
     direction: FloatArray,
     step: float,
     old: FloatArray,
@@ -36,7 +35,7 @@ def remember(
     first: int,
     last: int,
 ) -> None:
-    """s = step·direction and y = new − old go to rows 2·pair and 2·pair + 1 of ``vectors``;  x += s;
+    """s = step·direction and y = new − old go to rows 2·pair and 2·pair + 1 of ``vectors``;
     products[k] ← vectors[:rows]·(s, y, new) and steepest[k] ← max|new|, of the blocks first ≤ k < last.
     """
     kind = vectors.dtype.type
@@ -48,11 +47,9 @@ def remember(
             b = min(a + _PIECE, bounds[k + 1])
             # A row first, then a slice of it: of such a slice Numba knows that it is contiguous.
             s, y = vectors[2 * pair][a:b], vectors[2 * pair + 1][a:b]
-            point, along, before, now = x[a:b], direction[a:b], old[a:b], new[a:b]
+            along, before, now = direction[a:b], old[a:b], new[a:b]
             for i in range(b - a):
-                moved = step * along[i]
-                point[i] += moved
-                s[i] = moved
+                s[i] = step * along[i]
                 y[i] = now[i] - before[i]
                 gradient[i] = now[i]
             for i in range(b - a):
@@ -71,6 +68,36 @@ def remember(
         steepest[k] = top
 
 
+@kernel
+def two_loops(gram: FloatArray, with_gradient: FloatArray, order: IndexArray, out: FloatArray) -> Any:
+    """out ← the coefficients of −H·g in the basis of stored vectors, and returns the factor of g in H·g.
+
+    ``gram``: their products, ``with_gradient``: those with g, ``order``: pairs, oldest first; ``out`` is 0 before. The
+    two loops of the textbook run on r = Σ_j out[j]·v_j + g. O(memory²).
+    """
+    alpha = np.zeros(len(order))
+    for n in range(len(order) - 1, -1, -1):
+        s, y = 2 * order[n], 2 * order[n] + 1
+        product = with_gradient[s]
+        for j in range(len(out)):
+            product += out[j] * gram[j, s]
+        alpha[n] = product / gram[s, y]
+        out[y] -= alpha[n]
+    s, y = 2 * order[-1], 2 * order[-1] + 1
+    scale = gram[s, y] / gram[y, y]
+    for j in range(len(out)):
+        out[j] *= scale
+    for n in range(len(order)):
+        s, y = 2 * order[n], 2 * order[n] + 1
+        product = scale * with_gradient[y]
+        for j in range(len(out)):
+            product += out[j] * gram[j, y]
+        out[s] += alpha[n] - product / gram[s, y]
+    for j in range(len(out)):
+        out[j] = -out[j]
+    return scale
+
+
 @summing_kernel
 def combine(
     vectors: npt.NDArray[Any],
@@ -78,15 +105,21 @@ def combine(
     of_gradient: float,
     gradient: FloatArray,
     out: FloatArray,
+    x: FloatArray,
+    step: float,
+    point: FloatArray,
     bounds: IndexArray,
     slopes: FloatArray,
     first: int,
     last: int,
 ) -> None:
-    """out ← factors·vectors[: len(factors)] − of_gradient·gradient and slopes[k] ← gradient·out, of the blocks
-    first ≤ k < last."""
+    """out ← factors·vectors[: len(factors)] − of_gradient·gradient,  point ← x + step·out  and
+    slopes[k] ← gradient·out, of the blocks first ≤ k < last.
+
+    The last block first: ``remember`` ended there, so it is still in the cache.
+    """
     total = np.empty(_PIECE, dtype=vectors.dtype)
-    for k in range(first, last):
+    for k in range(last - 1, first - 1, -1):
         slope = 0.0
         for a in range(bounds[k], bounds[k + 1], _PIECE):
             b = min(a + _PIECE, bounds[k + 1])
@@ -95,10 +128,11 @@ def combine(
                 v, factor = vectors[r][a:b], factors[r]
                 for i in range(b - a):
                     total[i] += factor * v[i]
-            here, result = gradient[a:b], out[a:b]
+            here, result, old, new = gradient[a:b], out[a:b], x[a:b], point[a:b]
             for i in range(b - a):
                 value = total[i] - of_gradient * here[i]
                 result[i] = value
+                new[i] = old[i] + step * value
                 slope += here[i] * value
         slopes[k] = slope
 

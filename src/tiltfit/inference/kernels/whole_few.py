@@ -210,7 +210,7 @@ def infer_few(
 
     Edge marginals are in ``edge_out`` and Φ_start∘outer. O(n·M·L²).
     """
-    tops, node_spread = load(node, start, start + n, few.local)
+    tops, node_spread = load(node, start, start + n, few.local, few.least)
     if tops == -np.inf:
         return -np.inf
     for j in range(len(few.least)):

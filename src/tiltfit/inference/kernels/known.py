@@ -1,0 +1,29 @@
+"""What is known of labels, as places in a flat array of positions × labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.inference.kernels.compile import kernel
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[Any]
+
+
+@kernel
+def sum_at(values: FloatArray, places: IndexArray, weight: FloatArray) -> float:
+    """Σ_k weight[k]·values[places[k]], in this order. O(places)."""
+    total = 0.0
+    for k in range(len(places)):
+        total += weight[k] * values[places[k]]
+    return total
+
+
+@kernel
+def subtract_at(values: FloatArray, places: IndexArray, weight: FloatArray) -> None:
+    """values[places[k]] −= weight[k]. O(places)."""
+    for k in range(len(places)):
+        values[places[k]] -= weight[k]

@@ -1,0 +1,134 @@
+"""Attributes that occur at the same positions share a weight: the same scores, ridge, gradient and minimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.chains import ChainFeatures
+from tiltfit.features.merging import Merging, twins
+from tiltfit.inference.chain import Chains
+from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.journal import Development
+from tiltfit.methods.problem import Problem
+from tiltfit.models.log_linear import LogLinear
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.booleans(), min_size=5, max_size=5), max_size=4))
+def test_twins_are_equal_columns(rows):
+    X = np.array(rows, dtype=float).reshape(-1, 5)
+    numbers = {}
+    assert twins(sparse.csr_array(X)).tolist() == [numbers.setdefault(tuple(c), len(numbers)) for c in X.T.tolist()]
+
+
+def test_columns_whose_marks_agree_by_chance_stay_apart(monkeypatch):
+    class Same:
+        def integers(self, high, size, dtype):
+            return np.zeros(size, dtype)
+
+    monkeypatch.setattr(np.random, "default_rng", lambda seed: Same())
+    assert twins(sparse.csr_array(np.array([[1.0, 0, 1], [0, 1, 0]]))).tolist() == [0, 1, 2]
+    assert twins(sparse.csr_array(np.array([[1.0, 1, 1], [0, 1, 0]]))).tolist() == [0, 1, 2]
+    assert twins(sparse.csr_array(np.array([[1.0, 1], [0, 0]]))).tolist() == [0, 0]
+
+
+def doubled(rng, n, d):
+    """Every third column three times, and seven that never occur."""
+    X = (rng.random((n, d)) < 0.4).astype(float)
+    return sparse.csr_array(np.hstack([X, X[:, ::3], X[:, ::3], np.zeros((n, 7))]))
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_merged_features_score_and_expect_the_same(intercept):
+    rng = np.random.default_rng(0)
+    features = ChainFeatures(AttributeFeatures(doubled(rng, 12, 9), 3, intercept=intercept), np.ones((1, 2)))
+    found = features.merged()
+    assert found is not None
+    merged, group = found
+    merging = Merging(group, 3)
+    uneven, node, edge = rng.normal(size=features.n_weights), rng.normal(size=(12, 3)), rng.normal(size=(1, 3, 3))
+    assert not merging.is_even(uneven)
+    v = rng.normal(size=merged.n_weights)
+    assert len(v) == features.n_weights - 3 * 12
+    weights = merging.expand(v)
+    assert merging.is_even(weights)
+    np.testing.assert_allclose(merging.contract(weights), v, rtol=1e-15)
+    assert v @ v == pytest.approx(weights @ weights)
+    for table in ("node", "edge"):
+        expected = getattr(features.score(weights), table)
+        np.testing.assert_allclose(getattr(merged.score(v), table), expected, atol=1e-12)
+    gradient = features.expect(node, edge)
+    np.testing.assert_allclose(merging.expand(merged.expect(node, edge)), gradient, atol=1e-12)
+    same = np.broadcast_to(np.float64(0.7), len(weights))
+    for alpha in (same, 0.7 + group.repeat(3)):
+        ridge = merging.ridge(alpha)
+        assert ridge is not None
+        assert ridge @ v**2 == pytest.approx(alpha @ weights**2)
+    assert merging.ridge(rng.random(len(weights))) is None
+
+
+def test_what_is_not_merged():
+    X = doubled(np.random.default_rng(0), 12, 9)
+    assert AttributeFeatures(X.toarray(), 3).merged() is None
+    assert AttributeFeatures(2 * X, 3).merged() is None
+    assert AttributeFeatures(sparse.csr_array(np.eye(9)), 3).merged() is None
+
+
+def tagging(alpha=0.5):
+    rng = np.random.default_rng(1)
+    X = doubled(rng, 60, 9)
+    chains = Chains(np.arange(0, 61, 5), np.zeros(60, np.int32), 1)
+    model = LogLinear(ChainFeatures(AttributeFeatures(X, 3, intercept=False), np.ones((1, 1))), chains)
+    ridge = np.broadcast_to(np.float64(alpha), model.n_weights)
+    return Problem(model, rng.integers(3, size=60), np.ones(12), ridge, 1.0, None, np.empty(0, np.intp))
+
+
+def test_the_minimum_is_that_without_merging():
+    problem = tagging()
+    assert problem.merged is not None
+    start = np.zeros(problem.model.n_weights)
+    fit = solve_jointly(problem, start, max_iter=200, tol=1e-6)
+    uneven = start + 1e-9 * np.random.default_rng(0).normal(size=len(start))
+    assert not problem.merged[1].is_even(uneven)
+    plain = solve_jointly(problem, uneven, max_iter=200, tol=1e-6)
+    np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-4)
+    there = problem.evaluate(fit.weights, None, 1e-8)
+    assert fit.objective == pytest.approx(there.value, rel=1e-12)
+    assert there.steepest <= 1.001 * problem.gradient_tol(1e-6)  # as promised, of all weights
+    assert problem.merged[1].is_even(fit.weights)
+
+
+def test_it_ends_by_the_gradient_of_all_weights():
+    problem = tagging()
+    assert problem.merged is not None
+    smaller, merging = problem.merged
+    assert smaller.gradient_tol(0.1, merging=merging) == pytest.approx(problem.gradient_tol(0.1))
+    assert smaller.gradient_tol(0.1) > 1.2 * problem.gradient_tol(0.1)  # that of the merged ones would be too loose
+
+
+def test_a_start_that_is_good_enough_stays_what_it_is():
+    problem = tagging()
+    fit = solve_jointly(problem, np.zeros(problem.model.n_weights), max_iter=200, tol=1e-6)
+    start = fit.weights * 1.1  # √7·w/√7 may be another number than w
+    again = solve_jointly(problem, start, max_iter=200, tol=1e9)
+    assert len(again.history) == 0
+    np.testing.assert_array_equal(again.weights, start)
+
+
+def test_a_development_set_sees_all_weights():
+    problem, seen = tagging(), []
+
+    def score(weights):
+        seen.append(len(weights))
+        return -abs(float(weights @ weights) - 1.0)
+
+    fit = solve_jointly(
+        problem, np.zeros(problem.model.n_weights), max_iter=20, tol=1e-6, development=Development(score, 3, 10)
+    )  # fmt: skip
+    assert set(seen) == {problem.model.n_weights} == {len(fit.weights)}
+    assert fit.dev_score == score(fit.weights)
