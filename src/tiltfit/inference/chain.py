@@ -16,14 +16,11 @@ import numpy.typing as npt
 
 from tiltfit.errors import DataError
 from tiltfit.execution.workers import Workers
+from tiltfit.inference.grouping import Plan, edge_chunks, plan
 from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
 
 IntArray = npt.NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
-
-_CHUNKS = 32  # so many sums of edges at most: enough for any number of threads to share the work evenly
-_CHUNK = 512  # positions in a chunk, at least
-_ROOM = 1 << 20  # numbers in all sums of edges together, about
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,20 +108,22 @@ class Chains:
         ``overwrite``: node marginals may take the place of the potentials, which nobody needs any more. A sequence
         without any possible labelling has log Z = −inf and marginals 0.
         """
-        from tiltfit.inference.kernels.chain import aligned, edge_tables, infer_chunks
+        from tiltfit.inference.kernels.chain import aligned, edge_tables
+        from tiltfit.inference.kernels.chunks import infer_chunks
 
         node, edge = self.checked(potentials, overwrite=overwrite)
         log_z, tables, n_labels = np.empty(len(self)), edge_tables(edge), node.shape[1]
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-        cuts = self.cuts(tables.factor[0].size if self.n_kinds else 1)
-        outer, direct = aligned((2, len(cuts) - 1, *tables.factor.shape))
+        plan = self.plan(n_labels)
+        outer, direct = aligned((2, len(plan.cuts) - 1, *tables.factor.shape))
 
         def run(a: int, b: int) -> None:
             infer_chunks(
-                node, log_z, weights, self.offsets, self.kind, self.by_kind, tables, cuts, outer, direct, a, b
+                node, log_z, weights, self.offsets, self.kind, self.by_kind, tables, plan.groups, plan.members,
+                plan.cuts, outer, direct, a, b,
             )  # fmt: skip
 
-        (workers or Workers()).run(run, self.offsets[cuts] * n_labels)
+        (workers or Workers()).run(run, plan.work)
         sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
         return Marginals(log_z, node, np.ascontiguousarray(sums[:, :n_labels, :n_labels]))
 
@@ -196,23 +195,20 @@ class Chains:
         (workers or Workers()).run(run, self.offsets)
         return labels
 
-    def cuts(self, table_size: int) -> IntArray:
-        """Bounds of chunks of sequences of about equal size, by the data alone: sums over edges are taken chunk by
-        chunk and then in the order of the chunks, whoever works on them."""
-        if table_size not in self._cuts:
-            self._cuts[table_size] = self._cut(table_size)
-        return self._cuts[table_size]
+    def cuts(self, n_labels: int) -> IntArray:
+        """Bounds of chunks of sequences, for kernels that take one sequence after the other."""
+        return edge_chunks(self.offsets, self.n_kinds, n_labels)
+
+    def plan(self, n_labels: int) -> Plan:
+        """Groups of sequences, and chunks of groups."""
+        if n_labels not in self._plans:
+            self._plans[n_labels] = plan(self.lengths, self.n_kinds, n_labels)
+        return self._plans[n_labels]
 
     @cached_property
-    def _cuts(self) -> dict[int, IntArray]:
-        """The chunks that were needed so far, by the size of tables."""
+    def _plans(self) -> dict[int, Plan]:
+        """Those that were needed so far, by the number of labels."""
         return {}
-
-    def _cut(self, table_size: int) -> IntArray:
-        room = max(4, _ROOM // max(1, self.n_kinds * table_size))
-        chunks = max(1, min(_CHUNKS, room, int(self.offsets[-1]) // max(_CHUNK, 8 * self.n_kinds)))
-        goals = np.linspace(0, self.offsets[-1], chunks + 1)[1:-1]
-        return np.unique(np.concatenate([[0], np.searchsorted(self.offsets, goals), [len(self)]])).astype(np.intp)
 
     @cached_property
     def by_kind(self) -> npt.NDArray[np.int32]:

@@ -96,7 +96,7 @@ class SequenceRows:
         base, n_labels = edge_tables(edge), node.shape[1]
         log_z, solved = np.empty(len(self.chains)), np.ones(len(self.chains), dtype=np.bool_)
         weights = np.ones(len(self.chains)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-        cuts = self.chains.cuts(base.factor.shape[1] ** 2)
+        cuts = self.chains.cuts(n_labels)
         sums = aligned((len(cuts) - 1, *base.factor.shape))
         order, indptr, edges, fires = self._layout
         rows = self._records(order)

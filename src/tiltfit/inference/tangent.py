@@ -87,7 +87,7 @@ class ChainTangent:
         self._chains, self._workers, self._node = chains, workers, node
         self._tables = tables = edge_tables(edge)
         self._weight = np.ascontiguousarray(weight, dtype=np.float64)
-        self._cuts = cuts = chains.cuts(tables.factor[0].size if chains.n_kinds else 1)
+        self._cuts = cuts = chains.cuts(node.shape[1])
         n_labels, width = node.shape[1], tables.factor.shape[2]
         step, ahead, behind = (_aligned(workers, len(node), width) for _ in range(3))
         self._store = store = Store(step, ahead, behind, np.zeros(len(chains), dtype=np.bool_))

@@ -303,30 +303,3 @@ def infer_sequence(
     if weight != 0.0:
         add_edges(scratch, kind, order, start, stop, n_labels, weight, outer)
     return tops + log_sum
-
-
-@kernel
-def infer_chunks(
-    node: FloatArray,
-    log_z: FloatArray,
-    weight: FloatArray,
-    offsets: IndexArray,
-    kind: IndexArray,
-    order: IndexArray,
-    tables: Tables,
-    cuts: IndexArray,
-    outer: FloatArray,
-    direct: FloatArray,
-    first: int,
-    last: int,
-) -> None:
-    """``infer_sequence`` for the sequences of chunks first … last − 1; each chunk has its own sums of edges."""
-    longest = ZERO
-    for s in range(cuts[first], cuts[last]):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    scratch = new_scratch(longest, node.shape[1])
-    for c in range(first, last):
-        for s in range(cuts[c], cuts[c + 1]):
-            log_z[s] = infer_sequence(
-                node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer[c], direct[c]
-            )

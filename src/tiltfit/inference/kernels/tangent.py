@@ -58,7 +58,7 @@ def infer_and_store(
     first: int,
     last: int,
 ) -> None:
-    """``chain.infer_chunks`` that keeps its recursions; ``node`` are log-potentials and stay so. O(N·L²)."""
+    """``chunks.infer_chunks`` that keeps its recursions; ``node`` are log-potentials and stay so. O(N·L²)."""
     longest, n_labels = 0, node.shape[1]
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
@@ -70,7 +70,7 @@ def infer_and_store(
             n = stop - start
             step, ahead, back = store.step[start:stop], store.ahead[start:stop], room[:n]
             scratch = Scratch(step, ahead, back, scale, least)
-            tops, node_spread = load(node, start, stop, step)
+            tops, node_spread = load(node, start, stop, step, least)
             log_sum_, edge_spread, fine = -np.inf, 0.0, True
             if tops > -np.inf:
                 log_sum_, edge_spread = forward(scratch, tables, kind, start, n, n_labels)

@@ -30,10 +30,11 @@ _SIDE_BY_SIDE = {1: 4, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2, 7: 1, 8: 1}
 
 
 class Code:
-    """Instructions over vectors, and the arguments of one intrinsic."""
+    """Instructions over vectors of ``lanes`` numbers, and the arguments of one intrinsic."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
+    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, lanes: int = LANES) -> None:
         self.builder, self._context, self._types, self._arguments = builder, context, signature.args, arguments
+        self.n_lanes, self.kind = lanes, ir.VectorType(ir.DoubleType(), lanes)
 
     def arrays(self, *numbers: int) -> list[Any]:
         return [
@@ -60,13 +61,13 @@ class Code:
 
     def vector(self, address: Any, n: int = 0) -> Any:
         """The address of the n-th vector from an address on."""
-        return self.builder.bitcast(self.builder.gep(address, [_INT64(LANES * n)]), VECTOR.as_pointer())
+        return self.builder.bitcast(self.builder.gep(address, [_INT64(self.n_lanes * n)]), self.kind.as_pointer())
 
     def spread(self, value: Any) -> Any:
         """``value`` in every lane of a vector."""
-        nothing = ir.Constant(ir.VectorType(value.type, LANES), ir.Undefined)
-        first = self.builder.insert_element(nothing, value, _INT32(0))
-        return self.builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT32, LANES), [0] * LANES))
+        nothing = ir.Constant(ir.VectorType(value.type, self.n_lanes), ir.Undefined)
+        first, order = self.builder.insert_element(nothing, value, _INT32(0)), ir.VectorType(_INT32, self.n_lanes)
+        return self.builder.shuffle_vector(first, nothing, ir.Constant(order, [0] * self.n_lanes))
 
     def plus(self, left: Any, right: Any) -> Any:
         return self.builder.fadd(left, right, flags=_FUSE)
@@ -79,8 +80,12 @@ class Code:
 
     def where_positive(self, value: Any, this: Any, otherwise: float) -> Any:
         """``this`` where the value is above zero or NaN."""
-        above = self.builder.fcmp_unordered(">", value, constant(0.0))
-        return self.builder.select(above, this, constant(otherwise))
+        above = self.builder.fcmp_unordered(">", value, self.constant(0.0))
+        return self.builder.select(above, this, self.constant(otherwise))
+
+    def constant(self, value: float) -> Any:
+        """``value`` in every lane."""
+        return ir.Constant(self.kind, [value] * self.n_lanes)
 
     def tree(self, values: list[Any]) -> Any:
         """The sum of vectors, or of numbers."""
@@ -90,16 +95,16 @@ class Code:
         return values[0]
 
     def lanes(self, vector: Any) -> list[Any]:
-        return [self.builder.extract_element(vector, _INT32(n)) for n in range(LANES)]
+        return [self.builder.extract_element(vector, _INT32(n)) for n in range(self.n_lanes)]
 
     def sums(
         self, start: Any, stop: Any, step: int, count: int, terms: Callable[[Any], list[tuple[Any, Any]]]
     ) -> list[Any]:
         """``count`` vectors Σ left·right over a loop; ``terms(i)`` are the pairs that step i adds, one a vector."""
         # Variables are promoted to registers: their address is never taken.
-        places = [cgutils.alloca_once(self.builder, VECTOR) for _ in range(count)]  # type: ignore[no-untyped-call]
+        places = [cgutils.alloca_once(self.builder, self.kind) for _ in range(count)]  # type: ignore[no-untyped-call]
         for place in places:
-            self.builder.store(constant(0.0), place)
+            self.builder.store(self.constant(0.0), place)
         with cgutils.for_range_slice(self.builder, start, stop, _INT64(step), intp=_INT64) as (i, _):
             for place, (left, right) in zip(places, terms(i), strict=True):
                 self.builder.store(self.plus(self.builder.load(place), self.times(left, right)), place)
@@ -121,10 +126,10 @@ class Code:
         sums = self.sums(_INT64(0), n_rows, side, side * count, terms)
         return [self.tree(sums[c::count]) for c in range(count)]
 
-    def by_width(self, count: Any, body: Callable[[int], None]) -> None:
-        """``body`` for the width that ``count`` has at run time."""
+    def by_width(self, count: Any, body: Callable[[int], None], widest: int = WIDEST) -> None:
+        """``body`` for the width that ``count`` has at run time, from 1 to ``widest``."""
         after = self.builder.append_basic_block("after")
-        blocks = [self.builder.append_basic_block(f"width{n}") for n in range(1, WIDEST + 1)]
+        blocks = [self.builder.append_basic_block(f"width{n}") for n in range(1, widest + 1)]
         switch = self.builder.switch(count, blocks[-1])
         for n, block in enumerate(blocks, start=1):
             switch.add_case(_INT64(n), block)
@@ -240,7 +245,7 @@ def product_tile(
 
 
 def _step_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments)
     count, i, k, n_labels, x, s, o, column = code.integers(0, 2, 4, 5, 7, 9, 11, 13)
     rows, table, extra, scale, raw, out = code.arrays(1, 3, 6, 8, 10, 12)
 
@@ -264,7 +269,7 @@ def step_tile(
     """raw[o, C] ← rows[i]·table[k, :, C] + extra[x, C] and out[o, C] ← raw[o, C]∘scale[s, C],
     C = column … column + 4·count − 1. O(L·count).
     """
-    _contiguous(rows, table, extra, scale, raw, out)
+    contiguous(rows, table, extra, scale, raw, out)
     return types.void(count, rows, i, table, k, n_labels, extra, x, scale, s, raw, o, out, column), _step_code
 
 

@@ -1,0 +1,66 @@
+"""Which sequences are worked on side by side, and in which chunks: by the data alone, never by the number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+IntArray = npt.NDArray[np.intp]
+
+_CHUNKS = 32  # so many sums of edges at most: enough for any number of threads to share the work evenly
+_CHUNK = 512  # positions in a chunk, at least
+_ROOM = 1 << 20  # numbers in all sums of edges together, about
+
+_ABREAST = 8  # as many as ``kernels.abreast_tiles`` takes
+_FEWEST_LABELS = 4
+_LARGEST = 4096  # positions times labels of the longest sequence of a group: what is kept of it should stay in the cache
+_EVEN = 0.75  # of the steps of a group at least so many must be those of its sequences
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Group g has the sequences members[groups[g] : groups[g + 1]], one or eight; chunk c the groups from cuts[c] up to
+    cuts[c + 1]. ``work``: how much there is before each chunk."""
+
+    members: IntArray
+    groups: IntArray
+    cuts: IntArray
+    work: IntArray
+
+
+def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
+    """Groups of eight where edges are all of one kind and eight sequences are about as long; else one by one.
+
+    >>> made = plan(np.array([5, 9, 5, 5, 5, 4, 5, 5, 5]), 1, 6)
+    >>> made.members.tolist(), made.groups.tolist()
+    ([5, 0, 2, 3, 4, 6, 7, 8, 1], [0, 8, 9])
+    """
+    members = np.arange(len(lengths))
+    abreast = np.zeros(0, dtype=np.bool_)
+    if n_kinds == 1 and n_labels >= _FEWEST_LABELS:
+        members = np.argsort(lengths, kind="stable")
+        eights = lengths[members[: len(members) // _ABREAST * _ABREAST]].reshape(-1, _ABREAST)
+        longest = eights.max(axis=1, initial=1)
+        abreast = (eights.sum(axis=1) >= _EVEN * _ABREAST * longest) & (longest * n_labels <= _LARGEST)
+    begins = np.ones(len(members) + 1, dtype=np.bool_)
+    begins[: _ABREAST * len(abreast)].reshape(-1, _ABREAST)[abreast, 1:] = False
+    groups = np.flatnonzero(begins)
+    ends = np.concatenate([[0], np.cumsum(lengths[members])])[groups]
+    cuts = edge_chunks(ends, n_kinds, n_labels)
+    return Plan(members, groups, cuts, ends[cuts] * n_labels)
+
+
+def chunks(ends: IntArray, size: int, least: int = _CHUNK) -> IntArray:
+    """Bounds of chunks of about equal length, of what ends at these positions. Sums are taken chunk by chunk and then in
+    the order of the chunks, whoever works on them. ``size``: numbers in the sums of a chunk; ``least``: its positions.
+    """
+    count = max(1, min(_CHUNKS, max(4, _ROOM // max(1, size)), int(ends[-1]) // least))
+    goals = np.linspace(0, ends[-1], count + 1)[1:-1]
+    return np.unique(np.concatenate([[0], np.searchsorted(ends, goals), [len(ends) - 1]])).astype(np.intp)
+
+
+def edge_chunks(ends: IntArray, n_kinds: int, n_labels: int) -> IntArray:
+    """``chunks`` for sums over edges: a table of pairs of labels for each kind."""
+    return chunks(ends, n_kinds * n_labels**2, max(_CHUNK, 8 * n_kinds))

@@ -1,0 +1,59 @@
+"""Forward–backward over all sequences, chunk by chunk, each sequence in the way that is fastest for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tiltfit.inference.kernels.abreast import infer_abreast, new_room
+from tiltfit.inference.kernels.abreast_tiles import ABREAST
+from tiltfit.inference.kernels.chain import Tables, infer_sequence, new_scratch
+from tiltfit.inference.kernels.compile import ZERO, kernel
+
+FloatArray = npt.NDArray[np.float64]
+IndexArray = npt.NDArray[Any]
+
+
+@kernel
+def infer_chunks(
+    node: FloatArray,
+    log_z: FloatArray,
+    weight: FloatArray,
+    offsets: IndexArray,
+    kind: IndexArray,
+    order: IndexArray,
+    tables: Tables,
+    groups: IndexArray,
+    members: IndexArray,
+    cuts: IndexArray,
+    outer: FloatArray,
+    direct: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """``infer_sequence`` for the sequences of chunks first … last − 1; each chunk has its own sums of edges.
+
+    Chunk c has the groups cuts[c] … cuts[c + 1] − 1, and group g the sequences members[groups[g] : groups[g + 1]]: one,
+    or eight for ``infer_abreast``.
+    """
+    longest, longest_abreast = ZERO, ZERO
+    for g in range(cuts[first], cuts[last]):
+        for m in range(groups[g], groups[g + 1]):
+            length = offsets[members[m] + 1] - offsets[members[m]]
+            longest = max(longest, length)
+            if groups[g + 1] - groups[g] == ABREAST:
+                longest_abreast = max(longest_abreast, length)
+    scratch, room = new_scratch(longest, node.shape[1]), new_room(longest_abreast, node.shape[1])
+    for c in range(first, last):
+        for g in range(cuts[c], cuts[c + 1]):
+            group = members[groups[g] : groups[g + 1]]
+            if len(group) == ABREAST and infer_abreast(
+                node, log_z, weight, offsets, group, tables, room, outer[c, 0]
+            ):  # fmt: skip
+                continue
+            for s in group:
+                log_z[s] = infer_sequence(
+                    node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer[c], direct[c]
+                )
