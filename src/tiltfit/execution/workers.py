@@ -40,6 +40,9 @@ class Workers:
 
         ``work`` is the number of positions, or cumulative work (such as a CSR ``indptr``) by which ranges are balanced.
         """
+        if self.count == 1:
+            kernel(0, work if isinstance(work, int) else len(work) - 1)
+            return
         bounds = self._cut(work)
         later = [self._pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
         try:
@@ -51,7 +54,7 @@ class Workers:
     def _cut(self, work: npt.NDArray[np.integer] | int) -> list[int]:
         total = int(work) if isinstance(work, int) else int(work[-1])
         n = int(work) if isinstance(work, int) else len(work) - 1
-        if self.count == 1 or total < _SMALL:
+        if total < _SMALL:
             return [0, n]
         goals = [total * k // self.count for k in range(1, self.count)]
         inner = goals if isinstance(work, int) else np.searchsorted(work, goals).tolist()

@@ -61,7 +61,7 @@ class AttributeFeatures:
         W, b = self.unpack(weights)
         if not sparse.issparse(self.X):
             return Potentials(np.asarray(self.X @ W + b))
-        return Potentials(self._product.score(W if self.scale is None else self._scaled(W), b))
+        return Potentials(self._product.score(W, b))
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
         """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels).
@@ -72,8 +72,6 @@ class AttributeFeatures:
         table, d = flat.reshape(-1, self.n_labels), self.n_attributes
         if sparse.issparse(self.X):
             self._product.expect(node, table[:d])
-            if self.scale is not None:
-                table[:d] *= self._scales
         else:
             table[:d] = self.X.T @ node
         if self.intercept:
@@ -111,15 +109,6 @@ class AttributeFeatures:
         table_rows = np.append(occurring, self.n_attributes) if self.intercept else occurring
         return AttributeFeatures(here, self.n_labels, self.workers, self.intercept), table_rows
 
-    def _scaled(self, W: FloatArray) -> FloatArray:
-        return np.multiply(W, self._scales, out=self.workers.room.empty(*W.shape))
-
-    @cached_property
-    def _scales(self) -> FloatArray:
-        """``scale`` as a table like W: a product of tables is several times as fast as one with a column."""
-        assert self.scale is not None
-        return np.repeat(self.scale, self.n_labels).reshape(-1, self.n_labels)
-
     def merged(self) -> tuple[AttributeFeatures, IntArray] | None:
         """The same features with one weight for attributes that occur at the same positions, and the number of the new
         attribute of each row of weights (``merging``); None if hardly any do."""
@@ -138,7 +127,7 @@ class AttributeFeatures:
 
     @cached_property
     def _product(self) -> Product:
-        return Product(sparse.csr_array(self.X), self.n_labels, self.workers)
+        return Product(sparse.csr_array(self.X), self.n_labels, self.workers, self.scale)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

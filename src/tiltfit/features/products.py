@@ -38,38 +38,52 @@ class Compressed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """``X``: CSR, positions × attributes."""
+    """``X``: CSR, positions × attributes; ``scale``: a factor of each attribute, F = diag(scale), None: 1."""
 
     X: sparse.csr_array
     n_labels: int
     workers: Workers = field(default_factory=Workers)
+    scale: FloatArray | None = None
 
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
-        """base + X·W. O(non-zeros·labels)."""
+        """base + X·F·W. O(non-zeros·labels)."""
         out = self.workers.room.empty(self.X.shape[0], self.n_labels)
-        self._add(self._rows, W, self._product(self._parts, W), base, out)
+        self._add(self._rows, W, self._product(self._parts, W, self.scale), base, out, inner=self._inner)
         return out
 
     def expect(self, R: FloatArray, out: FloatArray) -> None:
-        """out ← Xᵀ·R. O(non-zeros·labels)."""
-        rows = np.ascontiguousarray(R)
-        self._add(self._columns, rows, self._product(self._bundle_columns, rows), np.zeros(self.n_labels), out)
-        if len(self._frequent):
-            out[self._frequent] = self._scattered(rows)
+        """out ← F·Xᵀ·R. O(non-zeros·labels)."""
+        rows, nothing = np.ascontiguousarray(R), np.zeros(self.n_labels)
+        self._add(self._columns, rows, self._product(self._bundle_columns, rows), nothing, out, outer=self.scale)
+        often = self._frequent
+        if len(often):
+            out[often] = self._scattered(rows) * (1.0 if self.scale is None else self.scale[often, None])
 
-    def _product(self, matrix: Compressed, dense: FloatArray) -> FloatArray:
-        """matrix·dense."""
+    def _product(self, matrix: Compressed, dense: FloatArray, scale: FloatArray | None = None) -> FloatArray:
+        """matrix·diag(scale)·dense."""
         out = self.workers.room.empty(len(matrix.indptr) - 1, self.n_labels)
         if len(out):
-            self._add(matrix, dense, np.empty((0, self.n_labels)), np.zeros(self.n_labels), out)
+            self._add(matrix, dense, np.empty((0, self.n_labels)), np.zeros(self.n_labels), out, inner=scale)
         return out
 
-    def _add(self, matrix: Compressed, dense: FloatArray, more: FloatArray, base: FloatArray, out: FloatArray) -> None:
-        """out ← base + matrix·[dense; more]."""
+    def _add(
+        self,
+        matrix: Compressed,
+        dense: FloatArray,
+        more: FloatArray,
+        base: FloatArray,
+        out: FloatArray,
+        *,
+        inner: FloatArray | None = None,
+        outer: FloatArray | None = None,
+    ) -> None:
+        """out ← diag(outer)·(base + matrix·diag(inner)·[dense; more])."""
         from tiltfit.inference.kernels.sparse import add_product
 
         indptr, indices, data = matrix
-        self.workers.run(lambda a, b: add_product(indptr, indices, data, dense, more, base, out, a, b), indptr)
+        self.workers.run(
+            lambda a, b: add_product(indptr, indices, data, dense, more, base, out, a, b, inner, outer), indptr
+        )
 
     def _scattered(self, rows: FloatArray) -> FloatArray:
         """Xᵀ·R of the frequent columns."""
@@ -101,6 +115,11 @@ class Product:
         number = np.full(self.X.shape[1], -1, dtype=np.int32)
         number[self._frequent] = np.arange(len(self._frequent))
         return restricted(self.X, number, len(self._frequent))
+
+    @cached_property
+    def _inner(self) -> FloatArray | None:
+        """The factors of attributes and of bundles, which have theirs from their parts."""
+        return None if self.scale is None else np.append(self.scale, np.ones(len(self._parts.indptr) - 1))
 
     @cached_property
     def _is_binary(self) -> bool:

@@ -108,24 +108,22 @@ class Chains:
         ``overwrite``: node marginals may take the place of the potentials, which nobody needs any more. A sequence
         without any possible labelling has log Z = −inf and marginals 0.
         """
-        from tiltfit.inference.kernels.chain import aligned, edge_tables
+        from tiltfit.inference.kernels.chain import edge_tables
         from tiltfit.inference.kernels.chunks import infer_chunks
 
         node, edge = self.checked(potentials, overwrite=overwrite)
-        log_z, tables, n_labels = np.empty(len(self)), edge_tables(edge), node.shape[1]
+        log_z, tables, plan = np.empty(len(self)), edge_tables(edge), self.plan(node.shape[1])
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-        plan = self.plan(n_labels)
-        outer, direct = aligned((2, len(plan.cuts) - 1, *tables.factor.shape))
+        edges = np.empty((len(plan.cuts) - 1, *edge.shape))
 
         def run(a: int, b: int) -> None:
             infer_chunks(
                 node, log_z, weights, self.offsets, self.kind, self.by_kind, tables, plan.groups, plan.members,
-                plan.cuts, outer, direct, a, b,
+                plan.cuts, edges, a, b,
             )  # fmt: skip
 
         (workers or Workers()).run(run, plan.work)
-        sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
-        return Marginals(log_z, node, np.ascontiguousarray(sums[:, :n_labels, :n_labels]))
+        return Marginals(log_z, node, edges.sum(axis=0))
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The most probable labelling (Viterbi), one label a position, and its score, the sum of its potentials, one a

@@ -9,6 +9,7 @@ is w on labelled and γ·w on unlabelled instances. Gradient: Σ ω E_p[f] − T
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +57,13 @@ def add_ridge(alpha: FloatArray, weights: FloatArray, gradient: FloatArray, work
     from tiltfit.inference.kernels.vectors import add_pull
 
     strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
-    bounds = np.append(np.arange(0, len(weights), _BLOCK), len(weights))
+    bounds = _blocks(len(weights))
     sums = np.empty(len(bounds) - 1)
     (workers or Workers()).run(lambda a, b: add_pull(strength, weights, gradient, bounds, sums, a, b), bounds)
     return 0.5 * float(sums.sum())
+
+
+@lru_cache(maxsize=8)
+def _blocks(n: int) -> npt.NDArray[np.intp]:
+    """Bounds of blocks of n numbers."""
+    return np.append(np.arange(0, n, _BLOCK), n)

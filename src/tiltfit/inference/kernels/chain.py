@@ -71,26 +71,14 @@ def aligned(shape: tuple[int, ...]) -> FloatArray:
     return room[first : first + size - 8].reshape(shape)
 
 
-def edge_tables(edge: FloatArray) -> Tables:
-    """From log-potentials [K, L, L]."""
-    n_kinds, n_labels = edge.shape[:2]
-    width = padded(n_labels)
-    shape = (n_kinds, width, width)
-    factor, factor_t, log, log_t = aligned((4, *shape))
-    top, spread = np.empty(n_kinds), np.empty(n_kinds)
-    _fill(np.ascontiguousarray(edge), factor, factor_t, log, log_t, top, spread)
-    return Tables(factor, factor_t, log, log_t, top, spread)
-
-
 @kernel
-def _fill(
-    edge: FloatArray, factor: FloatArray, factor_t: FloatArray, log: FloatArray, log_t: FloatArray, top: FloatArray,
-    spread: FloatArray,
-) -> None:  # fmt: skip
-    """The tables of log-potentials [K, L, L], in arrays of zeros. A NaN stays one."""
-    n_labels = edge.shape[1]
-    log[:], log_t[:] = -np.inf, -np.inf
-    for k in range(len(edge)):
+def edge_tables(edge: FloatArray) -> Tables:
+    """From log-potentials [K, L, L]. A NaN stays one."""
+    n_kinds, n_labels = edge.shape[:2]
+    shape = (n_kinds, padded(n_labels), padded(n_labels))
+    factor, factor_t, top, spread = np.zeros(shape), np.zeros(shape), np.zeros(n_kinds), np.zeros(n_kinds)
+    log, log_t = np.full(shape, -np.inf), np.full(shape, -np.inf)
+    for k in range(n_kinds):
         high, low = -np.inf, np.inf
         for i in range(n_labels):
             for j in range(n_labels):
@@ -100,12 +88,13 @@ def _fill(
                     high = value
                 if value != -np.inf and (value < low or value != value):
                     low = value
-        top[k] = 0.0 if high == -np.inf else high
-        spread[k] = 0.0 if high == -np.inf else top[k] - low
+        if high != -np.inf:
+            top[k], spread[k] = high, high - low
         for i in range(n_labels):
             for j in range(n_labels):
                 value = np.exp(edge[k, i, j] - top[k])
                 factor[k, i, j], factor_t[k, j, i] = value, value
+    return Tables(factor, factor_t, log, log_t, top, spread)
 
 
 @kernel

@@ -28,12 +28,11 @@ def infer_chunks(
     groups: IndexArray,
     members: IndexArray,
     cuts: IndexArray,
-    outer: FloatArray,
-    direct: FloatArray,
+    edges: FloatArray,
     first: int,
     last: int,
 ) -> None:
-    """``infer_sequence`` for the sequences of chunks first … last − 1; each chunk has its own sums of edges.
+    """``infer_sequence`` for the sequences of chunks first … last − 1; edges[c] ← the weighted edge marginals of chunk c.
 
     Chunk c has the groups cuts[c] … cuts[c + 1] − 1, and group g the sequences members[groups[g] : groups[g + 1]]: one,
     or eight for ``infer_abreast``.
@@ -46,14 +45,18 @@ def infer_chunks(
             if groups[g + 1] - groups[g] == ABREAST:
                 longest_abreast = max(longest_abreast, length)
     scratch, room = new_scratch(longest, node.shape[1]), new_room(longest_abreast, node.shape[1])
+    outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
     for c in range(first, last):
+        outer[:], direct[:] = 0.0, 0.0
         for g in range(cuts[c], cuts[c + 1]):
             group = members[groups[g] : groups[g + 1]]
-            if len(group) == ABREAST and infer_abreast(
-                node, log_z, weight, offsets, group, tables, room, outer[c, 0]
-            ):  # fmt: skip
+            if len(group) == ABREAST and infer_abreast(node, log_z, weight, offsets, group, tables, room, outer[0]):
                 continue
             for s in group:
                 log_z[s] = infer_sequence(
-                    node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer[c], direct[c]
+                    node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer, direct
                 )
+        for k in range(edges.shape[1]):
+            for i in range(edges.shape[2]):
+                for j in range(edges.shape[3]):
+                    edges[c, k, i, j] = tables.factor[k, i, j] * outer[k, i, j] + direct[k, i, j]

@@ -35,11 +35,11 @@ _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may
 
 
 def _tile(lanes: int, count: int) -> Callable[..., None]:
-    """tile(indices, data, k, end, dense, more, column, width, base, row):
+    """tile(indices, data, k, end, dense, more, factors, column, width, base, row):
 
-        row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·[dense; more][indices[j], C],    C = column … column + width − 1
+        row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·F·[dense; more][indices[j], C],    C = column … column + width − 1
 
-    (``data`` None: all ones) in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the
+    (F has ``factors`` on its diagonal; ``data``, ``factors`` None: all ones) in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the
     tile, so ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two
     vectors are computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
     """
@@ -49,9 +49,9 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
         def array(n: int) -> Any:
             return context.make_array(signature.args[n])(context, builder, arguments[n])
 
-        indices, dense, more, base, row = (array(n) for n in (0, 4, 5, 8, 9))
-        data = None if signature.args[1] is types.none else array(1)
-        start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 6, 7))
+        indices, dense, more, base, row = (array(n) for n in (0, 4, 5, 9, 10))
+        data, factors = (None if signature.args[n] is types.none else array(n) for n in (1, 6))
+        start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 7, 8))
         offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
         offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
         first = builder.mul(column, _INT64(8))
@@ -64,10 +64,12 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
         def vectors(pointer: Any) -> list[Any]:
             return [builder.bitcast(_beyond(builder, pointer, offset), vector.as_pointer()) for offset in offsets]
 
-        def dense_row(j: Any) -> Any:
-            number = _as_int64(builder, builder.load(builder.gep(indices.data, [j])))
-            table = builder.select(builder.icmp_signed("<", number, n_dense), corner, other)
-            return _beyond(builder, table, builder.mul(number, stride))
+        def number(j: Any) -> Any:
+            return _as_int64(builder, builder.load(builder.gep(indices.data, [j])))
+
+        def dense_row(n: Any) -> Any:
+            table = builder.select(builder.icmp_signed("<", n, n_dense), corner, other)
+            return _beyond(builder, table, builder.mul(n, stride))
 
         # Promoted to registers: their address is never taken.
         sums = [
@@ -76,13 +78,15 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
         ]
         with cgutils.for_range_slice(builder, start, end, _INT64(1), intp=_INT64) as (j, _):
             later = builder.add(j, _INT64(_AHEAD))
-            later = dense_row(builder.select(builder.icmp_signed("<", later, last), later, last))
+            later = dense_row(number(builder.select(builder.icmp_signed("<", later, last), later, last)))
             for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
                 _prefetch(builder, _beyond(builder, later, offsets[n]))
-            terms = [builder.load(place, align=8) for place in vectors(dense_row(j))]
-            if data is not None:
-                factor = _spread(builder, builder.load(builder.gep(data.data, [j])), vector)
-                terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
+            row_number = number(j)
+            terms = [builder.load(place, align=8) for place in vectors(dense_row(row_number))]
+            for values, index in ((data, j), (factors, row_number)):
+                if values is not None:
+                    factor = _spread(builder, builder.load(builder.gep(values.data, [index])), vector)
+                    terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
             for total, term in zip(sums, terms, strict=True):
                 builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
         for total, place in zip(sums, vectors(_beyond(builder, row.data, first)), strict=True):
@@ -91,12 +95,13 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
 
     @intrinsic
     def tile(
-        _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, more: Any, column: Any, width: Any, base: Any,
-        row: Any,
+        _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, more: Any, factors: Any, column: Any, width: Any,
+        base: Any, row: Any,
     ) -> Any:  # fmt: skip
-        if any(array is not types.none and array.layout != "C" for array in (indices, data, dense, more, base, row)):
+        arrays = (indices, data, dense, more, factors, base, row)
+        if any(array is not types.none and array.layout != "C" for array in arrays):
             raise TypingError("add_product takes C-contiguous arrays only")
-        return types.void(indices, data, k, end, dense, more, column, width, base, row), generate
+        return types.void(indices, data, k, end, dense, more, factors, column, width, base, row), generate
 
     return tile
 
@@ -155,10 +160,14 @@ def add_product(  # noqa: PLR0912 — one branch a tile
     out: FloatArray,
     start: int,
     stop: int,
+    inner: FloatArray | None = None,
+    outer: FloatArray | None = None,
 ) -> None:
-    """out[i] ← base + Σ_j A[i, j]·[dense; more][j]  for start ≤ i < stop, A in compressed rows. O(non-zeros·L).
+    """out[i] ← outer[i]·(base + Σ_j A[i, j]·inner[j]·[dense; more][j])  for start ≤ i < stop, A in compressed rows.
+    O(non-zeros·L).
 
-    ``data`` None: all non-zeros are 1 and need not be read. ``more``: further rows, with as many columns.
+    ``data`` None: all non-zeros are 1 and need not be read; ``inner``, ``outer`` None: the same. ``more``: further rows,
+    with as many columns.
 
     With A = X it scores positions; with A = Xᵀ (the same matrix in compressed columns) it is the adjoint, one write a
     row: no races, and the same result at any number of threads. What ``out`` held before does not matter.
@@ -172,27 +181,30 @@ def add_product(  # noqa: PLR0912 — one branch a tile
             width = min(32, n_labels - first)
             ready = first + width
             if width > 28:
-                _tile_32(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_32(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width > 24:
-                _tile_28(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_28(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width > 20:
-                _tile_24(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_24(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width > 16:
-                _tile_20(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_20(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width > 12:
-                _tile_16(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_16(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width > 8:
-                _tile_12(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_12(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width > 4:
-                _tile_8(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_8(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width == 4:
-                _tile_4(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_4(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width == 3:
-                _tile_3(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_3(indices, data, k, end, dense, more, inner, first, width, base, row)
             elif width == 2:
-                _tile_2(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_2(indices, data, k, end, dense, more, inner, first, width, base, row)
             else:
-                _tile_1(indices, data, k, end, dense, more, first, width, base, row)
+                _tile_1(indices, data, k, end, dense, more, inner, first, width, base, row)
+        if outer is not None:
+            for y in range(n_labels):
+                row[y] *= outer[i]
 
 
 @kernel

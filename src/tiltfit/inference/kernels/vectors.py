@@ -38,10 +38,9 @@ def remember(
     """s = step·direction and y = new − old go to rows 2·pair and 2·pair + 1 of ``vectors``;
     products[k] ← vectors[:rows]·(s, y, new) and steepest[k] ← max|new|, of the blocks first ≤ k < last.
     """
-    kind = vectors.dtype.type
     gradient = np.empty(_PIECE, dtype=vectors.dtype)
     for k in range(first, last):
-        top = 0.0
+        top = np.int64(0)
         products[k] = 0.0
         for a in range(bounds[k], bounds[k + 1], _PIECE):
             b = min(a + _PIECE, bounds[k + 1])
@@ -52,20 +51,42 @@ def remember(
                 s[i] = step * along[i]
                 y[i] = now[i] - before[i]
                 gradient[i] = now[i]
-            for i in range(b - a):
-                size = abs(now[i])
-                top = top if size <= top else size  # NaN stays
-            for r in range(rows):
-                v = vectors[r][a:b]
-                with_s, with_y, with_g = kind(0.0), kind(0.0), kind(0.0)
-                for i in range(b - a):
-                    with_s += v[i] * s[i]
-                    with_y += v[i] * y[i]
-                    with_g += v[i] * gradient[i]
-                products[k, 0, r] += with_s
-                products[k, 1, r] += with_y
-                products[k, 2, r] += with_g
-        steepest[k] = top
+            top = max(top, _largest(now))
+            for r in range(0, rows, 2):
+                _multiply_pair(vectors, r, a, b, s, y, gradient, products[k])
+        steepest[k] = np.array([top]).view(np.float64)[0]
+
+
+@summing_kernel
+def _largest(values: FloatArray) -> int:
+    """The bits of max|values|, those of NaN if there is one: without their sign, numbers are ordered as their bits."""
+    top = np.int64(0)
+    for bits in values.view(np.int64):
+        top = max(top, bits & 0x7FFFFFFFFFFFFFFF)
+    return top
+
+
+@summing_kernel
+def _multiply_pair(
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, s: npt.NDArray[Any], y: npt.NDArray[Any], g: npt.NDArray[Any],
+    products: FloatArray,
+) -> None:  # fmt: skip
+    """products[:, r : r + 2] += vectors[r : r + 2, a:b]·(s, y, g). Six sums do not wait for each other."""
+    v0, v1, zero = vectors[r][a:b], vectors[r + 1][a:b], vectors.dtype.type(0.0)
+    s0, s1, y0, y1, g0, g1 = zero, zero, zero, zero, zero, zero
+    for i in range(b - a):
+        s0 += v0[i] * s[i]
+        s1 += v1[i] * s[i]
+        y0 += v0[i] * y[i]
+        y1 += v1[i] * y[i]
+        g0 += v0[i] * g[i]
+        g1 += v1[i] * g[i]
+    products[0, r] += s0
+    products[0, r + 1] += s1
+    products[1, r] += y0
+    products[1, r + 1] += y1
+    products[2, r] += g0
+    products[2, r + 1] += g1
 
 
 @kernel
@@ -124,10 +145,15 @@ def combine(
         for a in range(bounds[k], bounds[k + 1], _PIECE):
             b = min(a + _PIECE, bounds[k + 1])
             total[:] = 0
-            for r in range(len(factors)):
+            r = 0
+            while r + 4 <= len(factors):
+                _add_four(vectors, r, a, b, factors, total)
+                r += 4
+            while r < len(factors):
                 v, factor = vectors[r][a:b], factors[r]
                 for i in range(b - a):
                     total[i] += factor * v[i]
+                r += 1
             here, result, old, new = gradient[a:b], out[a:b], x[a:b], point[a:b]
             for i in range(b - a):
                 value = total[i] - of_gradient * here[i]
@@ -135,6 +161,17 @@ def combine(
                 new[i] = old[i] + step * value
                 slope += here[i] * value
         slopes[k] = slope
+
+
+@summing_kernel
+def _add_four(
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: npt.NDArray[Any], total: npt.NDArray[Any]
+) -> None:
+    """total += factors[r : r + 4]·vectors[r : r + 4, a:b]."""
+    v0, v1, v2, v3 = vectors[r][a:b], vectors[r + 1][a:b], vectors[r + 2][a:b], vectors[r + 3][a:b]
+    f0, f1, f2, f3 = factors[r], factors[r + 1], factors[r + 2], factors[r + 3]
+    for i in range(b - a):
+        total[i] += f0 * v0[i] + f1 * v1[i] + f2 * v2[i] + f3 * v3[i]
 
 
 @summing_kernel
