@@ -25,15 +25,17 @@ _OFTEN = 64  # non-zeros that make a column frequent
 _TABLE = 1 << 17  # numbers in the table of frequent columns, at most: it should fit the second-level cache
 _LARGE = 1 << 19  # numbers in R from which on gathering its rows waits for memory
 _FEW = 1 << 12  # non-zeros from which on it may pay to look for bundles
+_BLOCK = 1 << 11  # rows that are sorted at a time
 _CHUNKS = 8  # tables that are filled independently, at most
 
 
 class Compressed(NamedTuple):
-    """A matrix in compressed rows. ``data`` None: all entries are 1."""
+    """A matrix in compressed rows. ``data`` None: all entries are 1. ``rows``: which row each of them is."""
 
     indptr: npt.NDArray[np.integer]
     indices: npt.NDArray[np.integer]
     data: FloatArray | None
+    rows: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +82,15 @@ class Product:
         """out ← diag(outer)·(base + matrix·diag(inner)·[dense; more])."""
         from tiltfit.inference.kernels.sparse import add_product
 
-        indptr, indices, data = matrix
         self.workers.run(
-            lambda a, b: add_product(indptr, indices, data, dense, more, base, out, a, b, inner, outer), indptr
+            lambda a, b: add_product(*matrix, dense, more, inner, outer, base, out, a, b), matrix.indptr
         )
 
     def _scattered(self, rows: FloatArray) -> FloatArray:
         """Xᵀ·R of the frequent columns."""
         from tiltfit.inference.kernels.sparse import scatter_rows
 
-        indptr, indices, data = _compressed(self._often, ones=False)
-        assert data is not None
+        indptr, indices, data = (np.ascontiguousarray(a) for a in (self._often.indptr, self._often.indices, self._often.data))
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
@@ -195,6 +195,13 @@ def narrowed(X: sparse.csr_array, rows: IntArray) -> tuple[sparse.csr_array, Int
 
 
 def _compressed(matrix: sparse.csr_array, *, ones: bool) -> Compressed:
-    """As kernels take it. ``ones``: all entries are 1."""
-    indptr, indices = np.ascontiguousarray(matrix.indptr), np.ascontiguousarray(matrix.indices)
-    return Compressed(indptr, indices, None if ones else np.ascontiguousarray(matrix.data))
+    """As kernels take it. ``ones``: all entries are 1.
+
+    Within blocks, rows are sorted by their number of non-zeros: the processor then foresees where each ends.
+    """
+    lengths = np.diff(matrix.indptr)
+    rows = np.lexsort((lengths, np.arange(len(lengths)) // _BLOCK))
+    places, _ = between(matrix.indptr, rows)
+    indptr = np.concatenate([[0], np.cumsum(lengths[rows])]).astype(matrix.indptr.dtype)
+    data = None if ones else matrix.data[places]
+    return Compressed(indptr, matrix.indices[places], data, rows.astype(np.int32))

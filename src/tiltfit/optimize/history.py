@@ -12,7 +12,10 @@ direction. How far to go along it, and when to stop, is decided by values and gr
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.optimize.result import FloatArray
@@ -22,14 +25,17 @@ _LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision
 
 
 class History:
-    """``vectors``: s of pair k in row 2k, y in row 2k + 1; when full, the oldest pair gives way."""
+    """``vectors``: the direction d of pair k in row 2k, s = step·d; y in row 2k + 1. ``length``: the step in row 2k, 1
+    in row 2k + 1. When all are in use, the oldest pair gives way."""
 
     def __init__(self, memory: int, n: int, workers: Workers) -> None:
         self._vectors = np.empty((2 * memory, n), dtype=np.float32 if n >= _LONG else np.float64)
+        self._length = np.ones(2 * memory)
         self._gram = np.zeros((2 * memory, 2 * memory))
         self._with_gradient = np.zeros(2 * memory)
         self._memory = memory
         self._order: list[int] = []  # pairs, oldest first
+        self._next = 0  # the pair of the direction that was given last
         self._workers = workers
         self._bounds = np.append(np.arange(0, n, _BLOCK), n)
 
@@ -37,46 +43,48 @@ class History:
         """Forget everything."""
         self._order = []
 
-    def move(self, direction: FloatArray, step: float, old: FloatArray, new: FloatArray) -> float:
-        """A step·direction took the gradient from ``old`` to ``new``, whose largest entry is returned.
+    def direction(self, g: FloatArray, x: FloatArray, step: float) -> tuple[npt.NDArray[Any], FloatArray, float]:
+        """d = −H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; x + step·d; and the
+        slope, −g·H·g. Of d there is one at a time: it stands where the next pair will."""
+        from tiltfit.inference.kernels.vectors import combine
+
+        of_history, of_gradient = self._coefficients()
+        factors, bounds = (of_history * self._length)[: self._rows].astype(self._vectors.dtype), self._bounds
+        full = len(self._order) == self._memory
+        self._next = pair = self._order.pop(0) if full else min(set(range(self._memory)) - set(self._order))
+        point, slopes = self._workers.room.empty(len(g)), np.empty(len(bounds) - 1)
+
+        def run(first: int, last: int) -> None:
+            combine(self._vectors, factors, of_gradient, g, pair, x, step, point, bounds, slopes, first, last)
+
+        self._workers.run(run, bounds)
+        return self._vectors[2 * pair], point, float(slopes.sum())
+
+    def move(self, step: float, old: FloatArray, new: FloatArray) -> float:
+        """``step`` along the direction given last took the gradient from ``old`` to ``new``, whose largest entry is
+        returned.
 
         A pair without positive curvature is forgotten at once: it would spoil the estimate.
         """
         from tiltfit.inference.kernels.vectors import remember
 
-        if len(self._order) == self._memory:
-            del self._order[0]
-        pair = min(set(range(self._memory)) - set(self._order))
-        self._order.append(pair)
-        s, y, rows, bounds = 2 * pair, 2 * pair + 1, self._rows, self._bounds
+        self._order.append(self._next)
+        s, y, rows, bounds = 2 * self._next, 2 * self._next + 1, self._rows, self._bounds
         products, steepest = np.empty((len(bounds) - 1, 3, rows)), np.empty(len(bounds) - 1)
 
         def run(first: int, last: int) -> None:
-            remember(self._vectors, rows, pair, direction, step, old, new, bounds, products, steepest, first, last)
+            remember(self._vectors, rows, self._next, old, new, bounds, products, steepest, first, last)
 
         self._workers.run(run, bounds)
-        with_s, with_y, self._with_gradient[:rows] = products.sum(axis=0)
+        self._length[s] = step
+        with_d, with_y, self._with_gradient[:rows] = products.sum(axis=0) * self._length[:rows]
+        with_s = step * with_d
         if with_s[y] > 1e-14 * with_y[y]:
             for row, found in ((s, with_s), (y, with_y)):
                 self._gram[row, :rows] = self._gram[:rows, row] = found
         else:
-            self._order.remove(pair)
+            self._order.pop()
         return float(np.max(steepest, initial=0.0))
-
-    def direction(self, g: FloatArray, x: FloatArray, step: float) -> tuple[FloatArray, FloatArray, float]:
-        """d = −H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; x + step·d; and the
-        slope, −g·H·g."""
-        from tiltfit.inference.kernels.vectors import combine
-
-        of_history, of_gradient = self._coefficients()
-        factors, bounds = of_history[: self._rows].astype(self._vectors.dtype), self._bounds
-        out, point, slopes = *(self._workers.room.empty(len(g)) for _ in range(2)), np.empty(len(bounds) - 1)
-
-        def run(first: int, last: int) -> None:
-            combine(self._vectors, factors, of_gradient, g, out, x, step, point, bounds, slopes, first, last)
-
-        self._workers.run(run, bounds)
-        return out, point, float(slopes.sum())
 
     @property
     def _rows(self) -> int:
@@ -86,7 +94,7 @@ class History:
     def _coefficients(self) -> tuple[FloatArray, float]:
         """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
         if not self._order:
-            return np.empty(0), 1.0
+            return np.zeros(2 * self._memory), 1.0
         from tiltfit.inference.kernels.vectors import two_loops
 
         weights = np.zeros(2 * self._memory)

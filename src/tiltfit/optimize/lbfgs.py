@@ -1,7 +1,7 @@
 """Limited-memory BFGS with a strong-Wolfe line search, for smooth functions of millions of variables.
 
 An iteration costs some 8·memory·n multiplications (``history``) and one or two evaluations. At its peak it holds
-memory + 5 vectors (2·memory + 5 if they are short) beside what the objective needs.
+memory + 4 vectors (2·memory + 4 if they are short) beside what the objective needs.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def minimise(
             if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
                 return done(n_iter, True, "value no longer falls")
             return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
-        largest = history.move(direction, found.trial.step, gradient, found.trial.gradient)
+        largest = history.move(found.trial.step, gradient, found.trial.gradient)
         x, value, gradient = found.point, found.trial.value, found.trial.gradient
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):

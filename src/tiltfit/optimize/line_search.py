@@ -45,6 +45,8 @@ def strong_wolfe(
     point: FloatArray,
 ) -> Found:
     """Search along ``direction`` from ``x``. ``point``: x + first·direction, where it begins; it is moved along."""
+    from tiltfit.inference.kernels.vectors import slope_along
+
     best: Trial | None = None
     low, high = origin, None
     step = first
@@ -52,7 +54,7 @@ def strong_wolfe(
         if n_eval > 1:
             _go_to(point, x, step, direction)
         value, gradient = objective(point)
-        trial = Trial(step, value, float(gradient @ direction) if np.isfinite(value) else np.inf, gradient)
+        trial = Trial(step, value, float(slope_along(gradient, direction)) if np.isfinite(value) else np.inf, gradient)
         if trial.value < (best or origin).value:
             best = trial
         limit = origin.value + SUFFICIENT_DECREASE * step * origin.slope
@@ -78,7 +80,7 @@ def strong_wolfe(
 
 def _go_to(point: FloatArray, x: FloatArray, step: float, direction: FloatArray) -> None:
     """point ← x + step·direction."""
-    np.multiply(direction, step, out=point)
+    np.multiply(direction, step, out=point, dtype=np.float64)
     point += x
 
 

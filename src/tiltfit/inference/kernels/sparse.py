@@ -35,73 +35,85 @@ _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may
 
 
 def _tile(lanes: int, count: int) -> Callable[..., None]:
-    """tile(indices, data, k, end, dense, more, factors, column, width, base, row):
+    """tile(indptr, indices, data, rows, first, last, dense, more, inner, outer, column, width, base, out):
 
-        row[C] ← base[C] + Σ_{k ≤ j < end} data[j]·F·[dense; more][indices[j], C],    C = column … column + width − 1
+        out[i, C] ← outer[i]·(base[C] + Σ_j data[j]·inner[n]·[dense; more][n, C]),    C = column … column + width − 1
 
-    (F has ``factors`` on its diagonal; ``data``, ``factors`` None: all ones) in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the
-    tile, so ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two
-    vectors are computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
+    for i = rows[r], indptr[r] ≤ j < indptr[r + 1], n = indices[j], first ≤ r < last (``data``, ``inner``, ``outer``
+    None: all ones), in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the tile, so
+    ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two vectors are
+    computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
     """
     vector = ir.VectorType(ir.DoubleType(), lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         def array(n: int) -> Any:
-            return context.make_array(signature.args[n])(context, builder, arguments[n])
+            kind = signature.args[n]
+            return None if kind is types.none else context.make_array(kind)(context, builder, arguments[n])
 
-        indices, dense, more, base, row = (array(n) for n in (0, 4, 5, 9, 10))
-        data, factors = (None if signature.args[n] is types.none else array(n) for n in (1, 6))
-        start, end, column, width = (_as_int64(builder, arguments[n]) for n in (2, 3, 7, 8))
+        indptr, indices, data, rows, dense, more, inner, outer, base, out = map(array, (0, 1, 2, 3, 6, 7, 8, 9, 12, 13))
+        first, last, column, width = (_as_int64(builder, arguments[n]) for n in (4, 5, 10, 11))
         offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
         offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
-        first = builder.mul(column, _INT64(8))
-        corner, stride = _beyond(builder, dense.data, first), builder.extract_value(dense.strides, 0)
+        start = builder.mul(column, _INT64(8))
+        corner, stride = _beyond(builder, dense.data, start), builder.extract_value(dense.strides, 0)
         # Where ``more`` would begin if its rows were numbered from 0: then one number serves both.
         n_dense = builder.extract_value(dense.shape, 0)
-        other = _beyond(builder, more.data, builder.sub(first, builder.mul(n_dense, stride)))
-        last = builder.sub(builder.extract_value(indices.shape, 0), _INT64(1))
+        other = _beyond(builder, more.data, builder.sub(start, builder.mul(n_dense, stride)))
+        result, step = _beyond(builder, out.data, start), builder.extract_value(out.strides, 0)
+        final = builder.sub(builder.extract_value(indices.shape, 0), _INT64(1))
+
+        def item(values: Any, n: Any) -> Any:
+            return builder.load(builder.gep(values.data, [n]))
 
         def vectors(pointer: Any) -> list[Any]:
             return [builder.bitcast(_beyond(builder, pointer, offset), vector.as_pointer()) for offset in offsets]
-
-        def number(j: Any) -> Any:
-            return _as_int64(builder, builder.load(builder.gep(indices.data, [j])))
 
         def dense_row(n: Any) -> Any:
             table = builder.select(builder.icmp_signed("<", n, n_dense), corner, other)
             return _beyond(builder, table, builder.mul(n, stride))
 
+        begin = [builder.load(place, align=8) for place in vectors(_beyond(builder, base.data, start))]
         # Promoted to registers: their address is never taken.
-        sums = [
-            cgutils.alloca_once_value(builder, builder.load(place, align=8))  # type: ignore[no-untyped-call]
-            for place in vectors(_beyond(builder, base.data, first))
-        ]
-        with cgutils.for_range_slice(builder, start, end, _INT64(1), intp=_INT64) as (j, _):
-            later = builder.add(j, _INT64(_AHEAD))
-            later = dense_row(number(builder.select(builder.icmp_signed("<", later, last), later, last)))
-            for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
-                _prefetch(builder, _beyond(builder, later, offsets[n]))
-            row_number = number(j)
-            terms = [builder.load(place, align=8) for place in vectors(dense_row(row_number))]
-            for values, index in ((data, j), (factors, row_number)):
-                if values is not None:
-                    factor = _spread(builder, builder.load(builder.gep(values.data, [index])), vector)
-                    terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
-            for total, term in zip(sums, terms, strict=True):
-                builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
-        for total, place in zip(sums, vectors(_beyond(builder, row.data, first)), strict=True):
-            builder.store(builder.load(total), place, align=8)
+        sums = [cgutils.alloca_once(builder, vector) for _ in range(count)]  # type: ignore[no-untyped-call]
+        with cgutils.for_range_slice(builder, first, last, _INT64(1), intp=_INT64) as (r, _):
+            for total, value in zip(sums, begin, strict=True):
+                builder.store(value, total)
+            bounds = (_as_int64(builder, item(indptr, n)) for n in (r, builder.add(r, _INT64(1))))
+            with cgutils.for_range_slice(builder, *bounds, _INT64(1), intp=_INT64) as (j, _):
+                number = _as_int64(builder, item(indices, j))
+                later = builder.add(j, _INT64(_AHEAD))
+                later = builder.select(builder.icmp_signed("<", later, final), later, final)
+                later = dense_row(_as_int64(builder, item(indices, later)))
+                for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
+                    _prefetch(builder, _beyond(builder, later, offsets[n]))
+                terms = [builder.load(place, align=8) for place in vectors(dense_row(number))]
+                for values, index in ((data, j), (inner, number)):
+                    if values is not None:
+                        factor = _spread(builder, item(values, index), vector)
+                        terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
+                for total, term in zip(sums, terms, strict=True):
+                    builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
+            i = _as_int64(builder, item(rows, r))
+            found = [builder.load(total) for total in sums]
+            if outer is not None:
+                factor = _spread(builder, item(outer, i), vector)
+                found = [builder.fmul(factor, value) for value in found]
+            for value, place in zip(found, vectors(_beyond(builder, result, builder.mul(i, step))), strict=True):
+                builder.store(value, place, align=8)
         return context.get_dummy_value()
 
     @intrinsic
     def tile(
-        _: Any, indices: Any, data: Any, k: Any, end: Any, dense: Any, more: Any, factors: Any, column: Any, width: Any,
-        base: Any, row: Any,
+        _: Any, indptr: Any, indices: Any, data: Any, rows: Any, first: Any, last: Any, dense: Any, more: Any,
+        inner: Any, outer: Any, column: Any, width: Any, base: Any, out: Any,
     ) -> Any:  # fmt: skip
-        arrays = (indices, data, dense, more, factors, base, row)
+        arrays = (indptr, indices, data, rows, dense, more, inner, outer, base, out)
         if any(array is not types.none and array.layout != "C" for array in arrays):
             raise TypingError("add_product takes C-contiguous arrays only")
-        return types.void(indices, data, k, end, dense, more, factors, column, width, base, row), generate
+        return types.void(
+            indptr, indices, data, rows, first, last, dense, more, inner, outer, column, width, base, out
+        ), generate
 
     return tile
 
@@ -154,17 +166,18 @@ def add_product(  # noqa: PLR0912 — one branch a tile
     indptr: IndexArray,
     indices: IndexArray,
     data: FloatArray | None,
+    rows: IndexArray,
     dense: FloatArray,
     more: FloatArray,
+    inner: FloatArray | None,
+    outer: FloatArray | None,
     base: FloatArray,
     out: FloatArray,
     start: int,
     stop: int,
-    inner: FloatArray | None = None,
-    outer: FloatArray | None = None,
 ) -> None:
-    """out[i] ← outer[i]·(base + Σ_j A[i, j]·inner[j]·[dense; more][j])  for start ≤ i < stop, A in compressed rows.
-    O(non-zeros·L).
+    """out[rows[r]] ← outer[rows[r]]·(base + Σ_j A[r, j]·inner[j]·[dense; more][j])  for start ≤ r < stop, A in
+    compressed rows. O(non-zeros·L).
 
     ``data`` None: all non-zeros are 1 and need not be read; ``inner``, ``outer`` None: the same. ``more``: further rows,
     with as many columns.
@@ -173,38 +186,33 @@ def add_product(  # noqa: PLR0912 — one branch a tile
     row: no races, and the same result at any number of threads. What ``out`` held before does not matter.
     """
     n_labels = dense.shape[1]
-    for i in range(start, stop):
-        k, end, row = indptr[i], indptr[i + 1], out[i]
-        ready = 0
-        while ready < n_labels:
-            first = min(ready, max(0, n_labels - 4))  # at least four columns, where there are four
-            width = min(32, n_labels - first)
-            ready = first + width
-            if width > 28:
-                _tile_32(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width > 24:
-                _tile_28(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width > 20:
-                _tile_24(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width > 16:
-                _tile_20(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width > 12:
-                _tile_16(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width > 8:
-                _tile_12(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width > 4:
-                _tile_8(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width == 4:
-                _tile_4(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width == 3:
-                _tile_3(indices, data, k, end, dense, more, inner, first, width, base, row)
-            elif width == 2:
-                _tile_2(indices, data, k, end, dense, more, inner, first, width, base, row)
-            else:
-                _tile_1(indices, data, k, end, dense, more, inner, first, width, base, row)
-        if outer is not None:
-            for y in range(n_labels):
-                row[y] *= outer[i]
+    ready = 0
+    while ready < n_labels:
+        first = min(ready, max(0, n_labels - 4))  # at least four columns, where there are four
+        width = min(32, n_labels - first)
+        ready = first + width
+        if width > 28:
+            _tile_32(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width > 24:
+            _tile_28(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width > 20:
+            _tile_24(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width > 16:
+            _tile_20(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width > 12:
+            _tile_16(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width > 8:
+            _tile_12(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width > 4:
+            _tile_8(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width == 4:
+            _tile_4(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width == 3:
+            _tile_3(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        elif width == 2:
+            _tile_2(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
+        else:
+            _tile_1(indptr, indices, data, rows, start, stop, dense, more, inner, outer, first, width, base, out)
 
 
 @kernel

@@ -25,8 +25,6 @@ def remember(
     vectors: npt.NDArray[Any],
     rows: int,
     pair: int,
-    direction: FloatArray,
-    step: float,
     old: FloatArray,
     new: FloatArray,
     bounds: IndexArray,
@@ -35,8 +33,8 @@ def remember(
     first: int,
     last: int,
 ) -> None:
-    """s = step·direction and y = new − old go to rows 2·pair and 2·pair + 1 of ``vectors``;
-    products[k] ← vectors[:rows]·(s, y, new) and steepest[k] ← max|new|, of the blocks first ≤ k < last.
+    """y = new − old goes to row 2·pair + 1 of ``vectors``; the direction d is in row 2·pair.
+    products[k] ← vectors[:rows]·(d, y, new) and steepest[k] ← max|new|, of the blocks first ≤ k < last.
     """
     gradient = np.empty(_PIECE, dtype=vectors.dtype)
     for k in range(first, last):
@@ -45,15 +43,14 @@ def remember(
         for a in range(bounds[k], bounds[k + 1], _PIECE):
             b = min(a + _PIECE, bounds[k + 1])
             # A row first, then a slice of it: of such a slice Numba knows that it is contiguous.
-            s, y = vectors[2 * pair][a:b], vectors[2 * pair + 1][a:b]
-            along, before, now = direction[a:b], old[a:b], new[a:b]
+            d, y = vectors[2 * pair][a:b], vectors[2 * pair + 1][a:b]
+            before, now = old[a:b], new[a:b]
             for i in range(b - a):
-                s[i] = step * along[i]
                 y[i] = now[i] - before[i]
                 gradient[i] = now[i]
             top = max(top, _largest(now))
             for r in range(0, rows, 2):
-                _multiply_pair(vectors, r, a, b, s, y, gradient, products[k])
+                _multiply_pair(vectors, r, a, b, d, y, gradient, products[k])
         steepest[k] = np.array([top]).view(np.float64)[0]
 
 
@@ -68,21 +65,21 @@ def _largest(values: FloatArray) -> int:
 
 @summing_kernel
 def _multiply_pair(
-    vectors: npt.NDArray[Any], r: int, a: int, b: int, s: npt.NDArray[Any], y: npt.NDArray[Any], g: npt.NDArray[Any],
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, d: npt.NDArray[Any], y: npt.NDArray[Any], g: npt.NDArray[Any],
     products: FloatArray,
 ) -> None:  # fmt: skip
-    """products[:, r : r + 2] += vectors[r : r + 2, a:b]·(s, y, g). Six sums do not wait for each other."""
+    """products[:, r : r + 2] += vectors[r : r + 2, a:b]·(d, y, g). Six sums do not wait for each other."""
     v0, v1, zero = vectors[r][a:b], vectors[r + 1][a:b], vectors.dtype.type(0.0)
-    s0, s1, y0, y1, g0, g1 = zero, zero, zero, zero, zero, zero
+    d0, d1, y0, y1, g0, g1 = zero, zero, zero, zero, zero, zero
     for i in range(b - a):
-        s0 += v0[i] * s[i]
-        s1 += v1[i] * s[i]
+        d0 += v0[i] * d[i]
+        d1 += v1[i] * d[i]
         y0 += v0[i] * y[i]
         y1 += v1[i] * y[i]
         g0 += v0[i] * g[i]
         g1 += v1[i] * g[i]
-    products[0, r] += s0
-    products[0, r + 1] += s1
+    products[0, r] += d0
+    products[0, r + 1] += d1
     products[1, r] += y0
     products[1, r + 1] += y1
     products[2, r] += g0
@@ -125,7 +122,7 @@ def combine(
     factors: npt.NDArray[Any],
     of_gradient: float,
     gradient: FloatArray,
-    out: FloatArray,
+    pair: int,
     x: FloatArray,
     step: float,
     point: FloatArray,
@@ -134,8 +131,8 @@ def combine(
     first: int,
     last: int,
 ) -> None:
-    """out ← factors·vectors[: len(factors)] − of_gradient·gradient,  point ← x + step·out  and
-    slopes[k] ← gradient·out, of the blocks first ≤ k < last.
+    """d = factors·vectors[: len(factors)] − of_gradient·gradient goes to row 2·pair of ``vectors`` (which may be one of
+    those it comes from);  point ← x + step·d  and  slopes[k] ← gradient·d, of the blocks first ≤ k < last.
 
     The last block first: ``remember`` ended there, so it is still in the cache.
     """
@@ -149,18 +146,24 @@ def combine(
             while r + 4 <= len(factors):
                 _add_four(vectors, r, a, b, factors, total)
                 r += 4
-            while r < len(factors):
-                v, factor = vectors[r][a:b], factors[r]
-                for i in range(b - a):
-                    total[i] += factor * v[i]
-                r += 1
-            here, result, old, new = gradient[a:b], out[a:b], x[a:b], point[a:b]
+            if r < len(factors):  # rows come in pairs
+                _add_two(vectors, r, a, b, factors, total)
+            here, d, old, new = gradient[a:b], vectors[2 * pair][a:b], x[a:b], point[a:b]
             for i in range(b - a):
-                value = total[i] - of_gradient * here[i]
-                result[i] = value
-                new[i] = old[i] + step * value
-                slope += here[i] * value
+                d[i] = total[i] - of_gradient * here[i]
+            for i in range(b - a):
+                new[i] = old[i] + step * d[i]
+                slope += here[i] * d[i]
         slopes[k] = slope
+
+
+@summing_kernel
+def slope_along(gradient: FloatArray, direction: npt.NDArray[Any]) -> float:
+    """gradient·direction, in full precision whatever that of the direction."""
+    total = 0.0
+    for i in range(len(gradient)):
+        total += gradient[i] * direction[i]
+    return total
 
 
 @summing_kernel
@@ -172,6 +175,16 @@ def _add_four(
     f0, f1, f2, f3 = factors[r], factors[r + 1], factors[r + 2], factors[r + 3]
     for i in range(b - a):
         total[i] += f0 * v0[i] + f1 * v1[i] + f2 * v2[i] + f3 * v3[i]
+
+
+@summing_kernel
+def _add_two(
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: npt.NDArray[Any], total: npt.NDArray[Any]
+) -> None:
+    """total += factors[r : r + 2]·vectors[r : r + 2, a:b]."""
+    v0, v1, f0, f1 = vectors[r][a:b], vectors[r + 1][a:b], factors[r], factors[r + 1]
+    for i in range(b - a):
+        total[i] += f0 * v0[i] + f1 * v1[i]
 
 
 @summing_kernel
