@@ -73,13 +73,19 @@ def test_the_product_writes_every_column_whatever_was_there(n_labels):
     X = random_sparse(rng, 6, 9)
     X = sparse.csr_array(sparse.vstack([X, sparse.csr_array((1, 9))]))  # the last row is empty
     dense, base, out = rng.normal(size=(9, n_labels)), rng.normal(size=n_labels), np.full((9, n_labels), np.nan)
+    rows, inner, outer = np.array([0, 8, 2, 3, 6, 4, 5], np.int32), rng.normal(size=9), rng.normal(size=9)
     for data in (X.data, None):
         for cut in (9, 5):  # all rows in one table, or in two
-            out[:] = np.nan
-            add_product(X.indptr, X.indices, data, dense[:cut].copy(), dense[cut:].copy(), base, out, 1, 7)
-            expected = (X if data is not None else X != 0) @ dense + base
-            np.testing.assert_allclose(out[1:7], expected[1:], atol=1e-12)
-            assert np.isnan(out[[0, 7, 8]]).all()  # nothing outside its range
+            for scaled in (False, True):
+                out[:] = np.nan
+                F, G = (inner, outer) if scaled else (None, None)
+                add_product(
+                    X.indptr, X.indices, data, rows, dense[:cut].copy(), dense[cut:].copy(), F, G, base, out, 1, 7
+                )  # fmt: skip
+                expected = (X if data is not None else X != 0) @ (dense * inner[:, None] if scaled else dense) + base
+                expected *= outer[rows, None] if scaled else 1.0
+                np.testing.assert_allclose(out[rows[1:]], expected[1:], atol=1e-12)
+                assert np.isnan(out[[0, 1, 7]]).all()  # nothing outside its range
 
 
 def test_strided_arrays_inside_a_sparse_matrix():

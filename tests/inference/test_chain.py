@@ -360,13 +360,13 @@ def test_sequences_and_positions():
 def test_chunks_depend_on_the_data_alone_and_cover_it():
     rng = np.random.default_rng(0)
     chains = make_chains(rng.integers(1, 60, size=5000), rng, n_kinds=4)
-    cuts = chains.cuts(24 * 24)
+    cuts = chains.cuts(24)
     assert cuts[0] == 0
     assert cuts[-1] == 5000
     assert 16 < len(cuts) <= 33
     sizes = np.diff(chains.offsets[cuts])
     assert sizes.max() - sizes.min() < 200
-    assert len(chains.cuts(10**7)) == 5  # large tables: few sums
+    assert len(chains.cuts(3000)) == 5  # large tables: few sums
 
 
 def test_no_sequences():

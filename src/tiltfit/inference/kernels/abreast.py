@@ -1,11 +1,15 @@
 """Forward–backward on eight sequences side by side, where all edges share one table.
 
-The recursions of ``chain`` (same formulae, same rule for what is exact), with a number of each sequence in a vector:
-labels need no padding, sums over them no last step across a register, and no sequence waits for itself alone. That
-takes two thirds of the time of one sequence after the other.
+The recursions of ``chain``, with a number of each sequence in a vector: labels need no padding, sums over them no last
+step across a register, and no sequence waits for itself alone. That takes two thirds of the time of one sequence after
+the other.
+
+**When is that exact?** If all scores are finite, a_t = (a_{t−1}Φ)∘ψ_t·c_t ≥ min Φ·min ψ_t·Σa_{t−1}·c_t ≥ e^−D for all
+labels, D as in ``chain``. Then the rule given there holds wherever e^−D ≥ e^D·10⁻²⁹⁰, that is D ≤ 333. All other groups
+(with labels that are forbidden, for one) are left to ``chain``.
 
 Sequences of a group should be of about the same length. Past the end of one c is 0, hence a, b and V as well, and all
-that they add. A group in which any sequence must be rescued, or has no possible labelling, is left to ``chain``.
+that they add.
 """
 
 from __future__ import annotations
@@ -26,12 +30,14 @@ from tiltfit.inference.kernels.abreast_tiles import (
     product_block,
     scatter_block,
 )
-from tiltfit.inference.kernels.chain import Tables, exact_enough
+from tiltfit.inference.kernels.chain import Tables
 from tiltfit.inference.kernels.compile import kernel
 from tiltfit.inference.kernels.tiles import LANES
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
+
+_WIDEST_SPREAD = 330.0
 
 
 class Room(NamedTuple):
@@ -46,7 +52,7 @@ class Room(NamedTuple):
     reached: FloatArray  # [P, 8]: a row of aΦ or of ΦV
     edges: FloatArray  # [P, P, 4]: Σ a ⊗ V
     tops: FloatArray  # [8]: Σ max s
-    seen: FloatArray  # [3, 8]: the greatest score of a row; the least difference from it; the least a above zero
+    seen: FloatArray  # [2, 8]: the greatest score of a row; the least difference from it
     rows: IndexArray  # [8]: positions
     first: IndexArray  # [8]: first positions
     length: IndexArray  # [8]
@@ -64,7 +70,7 @@ def new_room(n: int, n_labels: int) -> Room:
     scale, total, end = np.empty((n, ABREAST)), np.empty((n, ABREAST)), np.empty((n, ABREAST))
     return Room(
         local, ahead, back, scale, total, end, np.empty((width, ABREAST)), np.empty((width, width, LANES)),
-        np.empty(ABREAST), np.empty((3, ABREAST)),
+        np.empty(ABREAST), np.empty((2, ABREAST)),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
 
@@ -110,13 +116,13 @@ def _product(rows: FloatArray, t: int, table: FloatArray, n_labels: int, reached
 @kernel
 def _forward(room: Room, table: FloatArray, steps: int, n_labels: int) -> None:
     """a, c and Σa. O(steps·L²)."""
-    room.reached[:], room.scale[0], room.seen[2] = 1.0, 1.0, 1.0
-    forward_step(room.reached, room.ahead, 0, room.local, n_labels, room.scale, room.total, room.seen[2])
+    room.reached[:], room.scale[0] = 1.0, 1.0
+    forward_step(room.reached, room.ahead, 0, room.local, n_labels, room.scale, room.total)
     for t in range(1, steps):
         for lane in range(ABREAST):
             room.scale[t, lane] = 1.0 / room.total[t - 1, lane] if t < room.length[lane] else 0.0
         _product(room.ahead, t - 1, table, n_labels, room.reached)
-        forward_step(room.reached, room.ahead, t, room.local, n_labels, room.scale, room.total, room.seen[2])
+        forward_step(room.reached, room.ahead, t, room.local, n_labels, room.scale, room.total)
 
 
 @kernel
@@ -175,20 +181,20 @@ def infer_abreast(
     room: Room,
     outer: FloatArray,
 ) -> bool:
-    """``chain.infer_sequence`` for the eight sequences of ``group``; False, with nothing changed, if it is not exact or
-    not possible for one of them. O(n·L²), n the longest."""
+    """``chain.infer_sequence`` for the eight sequences of ``group``, where no edge is forbidden; False, with nothing
+    changed, if that is not exact for one of them. O(n·L²), n the longest."""
     steps, n_labels = 0, node.shape[1]
     for lane in range(ABREAST):
         s = group[lane]
         room.first[lane], room.length[lane], room.weight[lane] = offsets[s], offsets[s + 1] - offsets[s], weight[s]
         steps = max(steps, room.length[lane])
     _load(node, room, steps)
+    for lane in range(ABREAST):
+        if not tables.spread[0] - room.seen[1, lane] <= _WIDEST_SPREAD:
+            return False
     _forward(room, tables.factor[0], steps, n_labels)
     for lane in range(ABREAST):
-        # Comparisons with NaN are false: what has one is left to ``chain``, too.
-        last = room.total[room.length[lane] - 1, lane]
-        spread = tables.spread[0] - room.seen[1, lane]
-        if not (last > 0.0 and exact_enough(room.seen[2, lane], spread)):
+        if not room.total[room.length[lane] - 1, lane] > 0.0:  # there is a NaN somewhere
             return False
     for lane in range(ABREAST):
         n = room.length[lane]

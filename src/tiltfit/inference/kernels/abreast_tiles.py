@@ -90,14 +90,12 @@ def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
     code = _code(context, builder, signature, arguments)
     count, t, column = code.integers(0, 2, 3)
     local, top, low = code.arrays(1, 4, 5)
-    lowest, zero = code.constant(float("-inf")), code.constant(0.0)
 
     def body(width: int) -> None:
         place, greatest, least = code.element(local, t, column, _ZERO), code.load(top.data), code.load(low.data)
         below = [builder.fsub(code.load(place, n), greatest) for n in range(width)]
         for value in below:
-            finite = builder.select(builder.fcmp_ordered(">", value, lowest), value, zero)
-            least = builder.select(builder.fcmp_ordered("<", finite, least), finite, least)
+            least = builder.select(builder.fcmp_ordered("<", value, least), value, least)
         for n, value in enumerate(exp_of_negative(code, below)):
             code.store(value, place, n)
         code.store(least, low.data)
@@ -109,7 +107,7 @@ def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
 @inline
 def factors_block(_: Any, count: Any, local: Any, t: Any, column: Any, top: Any, low: Any) -> Any:
     """local[t, C] ← exp(local[t, C] − top),  C = column … column + count − 1, one label or two;  ``low[8]`` keeps the
-    least finite difference that was seen."""
+    least difference that was seen."""
     contiguous(local, top, low)
     return types.void(count, local, t, column, top, low), _factors_code
 
@@ -146,30 +144,23 @@ def product_block(_: Any, count: Any, rows: Any, t: Any, table: Any, n_labels: A
 def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
     t, n_labels = code.integers(2, 4)
-    reached, ahead, local, scale, total, least = code.arrays(0, 1, 3, 5, 6, 7)
+    reached, ahead, local, scale, total = code.arrays(0, 1, 3, 5, 6)
     factor = code.load(code.element(scale, t, _ZERO))
-    start = code.constant(0.0), code.load(least.data)
-    added, smallest = (cgutils.alloca_once_value(builder, value) for value in start)  # type: ignore[no-untyped-call]
+    added = cgutils.alloca_once_value(builder, code.constant(0.0))  # type: ignore[no-untyped-call]
     with cgutils.for_range_slice(builder, _ZERO, n_labels, _ONE, intp=_INT64) as (y, _):
         value = code.times(code.load(code.element(local, t, y, _ZERO)), factor)
         value = code.times(code.load(code.element(reached, y, _ZERO)), value)
         code.store(value, code.element(ahead, t, y, _ZERO))
         builder.store(code.plus(builder.load(added), value), added)
-        seen, low = code.where_positive(value, value, 1.0), builder.load(smallest)
-        builder.store(builder.select(builder.fcmp_ordered("<", seen, low), seen, low), smallest)
     code.store(builder.load(added), code.element(total, t, _ZERO))
-    code.store(builder.load(smallest), least.data)
     return context.get_dummy_value()
 
 
 @inline
-def forward_step(
-    _: Any, reached: Any, ahead: Any, t: Any, local: Any, n_labels: Any, scale: Any, total: Any, least: Any
-) -> Any:
-    """ahead[t] ← reached∘local[t]·scale[t] and total[t] ← its sum over labels;  ``least[8]`` keeps the least number
-    above zero that was seen. O(L)."""
-    contiguous(reached, ahead, local, scale, total, least)
-    return types.void(reached, ahead, t, local, n_labels, scale, total, least), _forward_code
+def forward_step(_: Any, reached: Any, ahead: Any, t: Any, local: Any, n_labels: Any, scale: Any, total: Any) -> Any:
+    """ahead[t] ← reached∘local[t]·scale[t] and total[t] ← its sum over labels. O(L)."""
+    contiguous(reached, ahead, local, scale, total)
+    return types.void(reached, ahead, t, local, n_labels, scale, total), _forward_code
 
 
 def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -178,11 +169,9 @@ def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -
     reached, ahead, back, local, scale, end = code.arrays(0, 1, 2, 4, 6, 7)
     factor, last = code.load(code.element(scale, t, _ZERO)), code.load(code.element(end, t, _ZERO))
     with cgutils.for_range_slice(builder, _ZERO, n_labels, _ONE, intp=_INT64) as (y, _):
-        b, seen = code.plus(code.load(code.element(reached, y, _ZERO)), last), code.load(code.element(ahead, t, y, _ZERO))
-        place = code.element(local, t, y, _ZERO)
-        value = code.times(code.times(code.load(place), factor), b)
-        code.store(code.where_positive(seen, value, 0.0), code.element(back, t, y, _ZERO))
-        code.store(code.times(seen, b), place)
+        b, place = code.plus(code.load(code.element(reached, y, _ZERO)), last), code.element(local, t, y, _ZERO)
+        code.store(code.times(code.times(code.load(place), factor), b), code.element(back, t, y, _ZERO))
+        code.store(code.times(code.load(code.element(ahead, t, y, _ZERO)), b), place)
     return context.get_dummy_value()
 
 
@@ -190,8 +179,7 @@ def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -
 def backward_step(
     _: Any, reached: Any, ahead: Any, back: Any, t: Any, local: Any, n_labels: Any, scale: Any, end: Any
 ) -> Any:
-    """With b = reached + end[t]:  back[t] ← local[t]∘b·scale[t] where ahead[t] is not zero, and local[t] ← ahead[t]∘b.
-    O(L)."""
+    """With b = reached + end[t]:  back[t] ← local[t]∘b·scale[t] and local[t] ← ahead[t]∘b. O(L)."""
     contiguous(reached, ahead, back, local, scale, end)
     return types.void(reached, ahead, back, t, local, n_labels, scale, end), _backward_code
 

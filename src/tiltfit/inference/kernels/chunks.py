@@ -17,6 +17,17 @@ IndexArray = npt.NDArray[Any]
 
 
 @kernel
+def _all_possible(tables: Tables, n_labels: int) -> bool:
+    """Whether no edge is forbidden."""
+    for k in range(len(tables.log)):
+        for i in range(n_labels):
+            for j in range(n_labels):
+                if not tables.log[k, i, j] > -np.inf:
+                    return False
+    return True
+
+
+@kernel
 def infer_chunks(
     node: FloatArray,
     log_z: FloatArray,
@@ -45,13 +56,15 @@ def infer_chunks(
             if groups[g + 1] - groups[g] == ABREAST:
                 longest_abreast = max(longest_abreast, length)
     scratch, room = new_scratch(longest, node.shape[1]), new_room(longest_abreast, node.shape[1])
+    all_possible = _all_possible(tables, node.shape[1])
     outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
     for c in range(first, last):
         outer[:], direct[:] = 0.0, 0.0
         for g in range(cuts[c], cuts[c + 1]):
             group = members[groups[g] : groups[g + 1]]
-            if len(group) == ABREAST and infer_abreast(node, log_z, weight, offsets, group, tables, room, outer[0]):
-                continue
+            if all_possible and len(group) == ABREAST:
+                if infer_abreast(node, log_z, weight, offsets, group, tables, room, outer[0]):
+                    continue
             for s in group:
                 log_z[s] = infer_sequence(
                     node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer, direct
