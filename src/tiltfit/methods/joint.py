@@ -96,7 +96,7 @@ def _solve(
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         nonlocal last, evaluations
         outer = trials[-1].steepest if trials else np.inf
-        now = problem.evaluate(weights, last, float(np.clip(follow * outer, _TIGHTEST, _LOOSEST)))
+        now = problem.evaluate(weights, last, min(max(follow * outer, _TIGHTEST), _LOOSEST))
         trials.append(_Trial.of(now))  # not `now` itself, whose gradient is as large as the weights
         evaluations += 1
         if now.projection is not None:

@@ -48,8 +48,7 @@ class History:
         slope, −g·H·g. Of d there is one at a time: it stands where the next pair will."""
         from tiltfit.inference.kernels.vectors import combine
 
-        of_history, of_gradient = self._coefficients()
-        factors, bounds = (of_history * self._length)[: self._rows].astype(self._vectors.dtype), self._bounds
+        (factors, of_gradient), bounds = self._coefficients(), self._bounds
         full = len(self._order) == self._memory
         self._next = pair = self._order.pop(0) if full else min(set(range(self._memory)) - set(self._order))
         point, slopes = self._workers.room.empty(len(g)), np.empty(len(bounds) - 1)
@@ -66,23 +65,17 @@ class History:
 
         A pair without positive curvature is forgotten at once: it would spoil the estimate.
         """
-        from tiltfit.inference.kernels.vectors import remember
+        from tiltfit.inference.kernels.vectors import remember, take_in
 
         self._order.append(self._next)
-        s, y, rows, bounds = 2 * self._next, 2 * self._next + 1, self._rows, self._bounds
+        rows, bounds = self._rows, self._bounds
         products, steepest = np.empty((len(bounds) - 1, 3, rows)), np.empty(len(bounds) - 1)
 
         def run(first: int, last: int) -> None:
             remember(self._vectors, rows, self._next, old, new, bounds, products, steepest, first, last)
 
         self._workers.run(run, bounds)
-        self._length[s] = step
-        with_d, with_y, self._with_gradient[:rows] = products.sum(axis=0) * self._length[:rows]
-        with_s = step * with_d
-        if with_s[y] > 1e-14 * with_y[y]:
-            for row, found in ((s, with_s), (y, with_y)):
-                self._gram[row, :rows] = self._gram[:rows, row] = found
-        else:
+        if not take_in(self._gram, self._with_gradient, self._length, products, self._next, step):
             self._order.pop()
         return float(np.max(steepest, initial=0.0))
 
@@ -92,11 +85,10 @@ class History:
         return 2 * (max(self._order) + 1) if self._order else 0
 
     def _coefficients(self) -> tuple[FloatArray, float]:
-        """Coefficients of −H·g in the basis of stored vectors, and the factor of g (the two loops, on numbers)."""
+        """The factors of the rows that hold numbers in −H·g, and that of g in H·g."""
+        factors = np.zeros(self._rows)
         if not self._order:
-            return np.zeros(2 * self._memory), 1.0
+            return factors, 1.0
         from tiltfit.inference.kernels.vectors import two_loops
 
-        weights = np.zeros(2 * self._memory)
-        scale = two_loops(self._gram, self._with_gradient, np.array(self._order), weights)
-        return weights, scale
+        return factors, two_loops(self._gram, self._with_gradient, self._length, np.array(self._order), factors)

@@ -87,11 +87,34 @@ def _multiply_pair(
 
 
 @kernel
-def two_loops(gram: FloatArray, with_gradient: FloatArray, order: IndexArray, out: FloatArray) -> Any:
+def take_in(
+    gram: FloatArray, with_gradient: FloatArray, length: FloatArray, products: FloatArray, pair: int, step: float
+) -> bool:
+    """What ``remember`` found, as inner products of s and y: those of the new pair in ``gram``, those of the new gradient
+    in ``with_gradient``. False, and ``gram`` as it was, if the pair is without positive curvature. O(blocks·memory).
+    """
+    s, y, rows = 2 * pair, 2 * pair + 1, products.shape[2]
+    length[s] = step
+    sums = np.zeros((3, rows))
+    for k in range(len(products)):
+        sums += products[k]
+    sums *= length[:rows]
+    with_gradient[:rows] = sums[2]
+    if not step * sums[0, y] > 1e-14 * sums[1, y]:
+        return False
+    for row, found, factor in ((s, sums[0], step), (y, sums[1], 1.0)):
+        for r in range(rows):
+            gram[row, r] = gram[r, row] = factor * found[r]
+    return True
+
+
+@kernel
+def two_loops(gram: FloatArray, with_gradient: FloatArray, length: FloatArray, order: IndexArray, out: FloatArray) -> Any:
     """out ← the coefficients of −H·g in the basis of stored vectors, and returns the factor of g in H·g.
 
-    ``gram``: their products, ``with_gradient``: those with g, ``order``: pairs, oldest first; ``out`` is 0 before. The
-    two loops of the textbook run on r = Σ_j out[j]·v_j + g. O(memory²).
+    ``gram``: the products of s and y, ``with_gradient``: those with g, ``order``: pairs, oldest first, one at least;
+    ``length``: how many times as long s and y are as what is stored of them; ``out`` is 0 before. The two loops of the
+    textbook run on r = Σ_j out[j]·v_j + g. O(memory²).
     """
     alpha = np.zeros(len(order))
     for n in range(len(order) - 1, -1, -1):
@@ -112,14 +135,14 @@ def two_loops(gram: FloatArray, with_gradient: FloatArray, order: IndexArray, ou
             product += out[j] * gram[j, y]
         out[s] += alpha[n] - product / gram[s, y]
     for j in range(len(out)):
-        out[j] = -out[j]
+        out[j] *= -length[j]
     return scale
 
 
 @summing_kernel
 def combine(
     vectors: npt.NDArray[Any],
-    factors: npt.NDArray[Any],
+    factors: FloatArray,
     of_gradient: float,
     gradient: FloatArray,
     pair: int,
@@ -168,21 +191,23 @@ def slope_along(gradient: FloatArray, direction: npt.NDArray[Any]) -> float:
 
 @summing_kernel
 def _add_four(
-    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: npt.NDArray[Any], total: npt.NDArray[Any]
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]
 ) -> None:
     """total += factors[r : r + 4]·vectors[r : r + 4, a:b]."""
     v0, v1, v2, v3 = vectors[r][a:b], vectors[r + 1][a:b], vectors[r + 2][a:b], vectors[r + 3][a:b]
-    f0, f1, f2, f3 = factors[r], factors[r + 1], factors[r + 2], factors[r + 3]
+    kind = vectors.dtype.type
+    f0, f1, f2, f3 = kind(factors[r]), kind(factors[r + 1]), kind(factors[r + 2]), kind(factors[r + 3])
     for i in range(b - a):
         total[i] += f0 * v0[i] + f1 * v1[i] + f2 * v2[i] + f3 * v3[i]
 
 
 @summing_kernel
 def _add_two(
-    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: npt.NDArray[Any], total: npt.NDArray[Any]
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]
 ) -> None:
     """total += factors[r : r + 2]·vectors[r : r + 2, a:b]."""
-    v0, v1, f0, f1 = vectors[r][a:b], vectors[r + 1][a:b], factors[r], factors[r + 1]
+    v0, v1, kind = vectors[r][a:b], vectors[r + 1][a:b], vectors.dtype.type
+    f0, f1 = kind(factors[r]), kind(factors[r + 1])
     for i in range(b - a):
         total[i] += f0 * v0[i] + f1 * v1[i]
 
