@@ -22,12 +22,11 @@ import numpy.typing as npt
 from tiltfit.inference.kernels.abreast_tiles import (
     ABREAST,
     WIDEST,
-    backward_step,
+    backward_block,
     factors_block,
-    forward_step,
+    forward_block,
     gather_block,
     outer_block,
-    product_block,
     scatter_block,
 )
 from tiltfit.inference.kernels.chain import Tables
@@ -45,11 +44,10 @@ class Room(NamedTuple):
 
     local: FloatArray  # [n, P, 8], P above L: ψ, then the node marginals
     ahead: FloatArray  # [n, P, 8]: a
-    back: FloatArray  # [n, P, 8]: V
+    back: FloatArray  # [n + 1, P, 8]: V
     scale: FloatArray  # [n, 8]: c
     total: FloatArray  # [n, 8]: Σa
     end: FloatArray  # [n, 8]: 1/Σa at last positions, else 0
-    reached: FloatArray  # [P, 8]: a row of aΦ or of ΦV
     edges: FloatArray  # [P, P, 4]: Σ a ⊗ V
     tops: FloatArray  # [8]: Σ max s
     seen: FloatArray  # [2, 8]: the greatest score of a row; the least difference from it
@@ -65,11 +63,11 @@ def new_room(n: int, n_labels: int) -> Room:
     # Even labels, as edges are summed two at a time; and an odd number of cache lines a step, or a column would fall
     # into a few sets of the cache.
     width = (n_labels + 1) | 1
-    local, ahead, back = np.empty((n, width, ABREAST)), np.empty((n, width, ABREAST)), np.empty((n, width, ABREAST))
+    local, ahead, back = np.empty((n, width, ABREAST)), np.empty((n, width, ABREAST)), np.empty((n + 1, width, ABREAST))
     ahead[:, n_labels:] = 0.0
     scale, total, end = np.empty((n, ABREAST)), np.empty((n, ABREAST)), np.empty((n, ABREAST))
     return Room(
-        local, ahead, back, scale, total, end, np.empty((width, ABREAST)), np.empty((width, width, LANES)),
+        local, ahead, back, scale, total, end, np.empty((width, width, LANES)),
         np.empty(ABREAST), np.empty((2, ABREAST)),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
@@ -106,23 +104,21 @@ def _load(node: FloatArray, room: Room, steps: int) -> None:
 
 
 @kernel
-def _product(rows: FloatArray, t: int, table: FloatArray, n_labels: int, reached: FloatArray) -> None:
-    """reached ← rows[t]·table. O(L²)."""
-    block = _block(n_labels)
-    for y in range(0, n_labels, block):
-        product_block(min(block, n_labels - y), rows, t, table, n_labels, reached, y)
-
-
-@kernel
 def _forward(room: Room, table: FloatArray, steps: int, n_labels: int) -> None:
     """a, c and Σa. O(steps·L²)."""
-    room.reached[:], room.scale[0] = 1.0, 1.0
-    forward_step(room.reached, room.ahead, 0, room.local, n_labels, room.scale, room.total)
+    block = _block(n_labels)
+    room.total[:steps], room.scale[0] = 0.0, 1.0
+    for y in range(n_labels):
+        for lane in range(ABREAST):
+            room.ahead[0, y, lane] = room.local[0, y, lane]
+            room.total[0, lane] += room.local[0, y, lane]
     for t in range(1, steps):
         for lane in range(ABREAST):
             room.scale[t, lane] = 1.0 / room.total[t - 1, lane] if t < room.length[lane] else 0.0
-        _product(room.ahead, t - 1, table, n_labels, room.reached)
-        forward_step(room.reached, room.ahead, t, room.local, n_labels, room.scale, room.total)
+        for y in range(0, n_labels, block):
+            forward_block(
+                min(block, n_labels - y), room.ahead, t, table, n_labels, room.local, room.scale, room.total, y
+            )  # fmt: skip
 
 
 @kernel
@@ -141,14 +137,17 @@ def _log_sum(total: FloatArray, lane: int, length: int) -> float:
 def _backward(node: FloatArray, room: Room, table_t: FloatArray, steps: int) -> None:
     """V, and the node marginals in place of the scores. O(steps·L²)."""
     n_labels = node.shape[1]
-    room.end[:steps], room.reached[:] = 0.0, 0.0
+    block = _block(n_labels)
+    room.end[:steps], room.back[steps] = 0.0, 0.0
     for lane in range(ABREAST):
         last = room.length[lane] - 1
         room.end[last, lane] = 1.0 / room.total[last, lane]
     for t in range(steps - 1, -1, -1):
-        if t < steps - 1:
-            _product(room.back, t + 1, table_t, n_labels, room.reached)
-        backward_step(room.reached, room.ahead, room.back, t, room.local, n_labels, room.scale, room.end)
+        for y in range(0, n_labels, block):
+            backward_block(
+                min(block, n_labels - y), room.back, t, table_t, n_labels, room.local, room.ahead, room.scale,
+                room.end, y,
+            )  # fmt: skip
         # Zeros of sequences that have ended go to their last row first, and then its marginals.
         _at(room, t)
         for y in range(0, n_labels, LANES):

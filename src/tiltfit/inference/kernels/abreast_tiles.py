@@ -112,76 +112,76 @@ def factors_block(_: Any, count: Any, local: Any, t: Any, column: Any, top: Any,
     return types.void(count, local, t, column, top, low), _factors_code
 
 
-def _product_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    count, t, n_labels, column = code.integers(0, 2, 4, 6)
-    rows, table, out = code.arrays(1, 3, 5)
+def _product(code: Code, rows: Any, t: Any, table: Any, n_labels: Any, column: Any, width: int) -> list[Any]:
+    """Σ_i rows[t, i]·table[i, C],  C = column … column + width − 1."""
+    builder = code.builder
+    row, corner = code.element(rows, t, _ZERO, _ZERO), code.element(table, _ZERO, column)
     stride = builder.extract_value(table.shape, 1)
 
+    def terms(i: Any) -> list[tuple[Any, Any]]:
+        line = builder.gep(corner, [builder.mul(i, stride)])
+        values = code.load(builder.gep(row, [builder.mul(i, _INT64(ABREAST))]))
+        return [(values, code.spread(builder.load(builder.gep(line, [_INT64(c)])))) for c in range(width)]
+
+    return code.sums(_ZERO, n_labels, 1, width, terms)
+
+
+def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _code(context, builder, signature, arguments)
+    count, t, n_labels, column = code.integers(0, 2, 4, 8)
+    ahead, table, local, scale, total = code.arrays(1, 3, 5, 6, 7)
+
     def body(width: int) -> None:
-        row, corner = code.element(rows, t, _ZERO, _ZERO), code.element(table, _ZERO, column)
-
-        def terms(i: Any) -> list[tuple[Any, Any]]:
-            line = builder.gep(corner, [builder.mul(i, stride)])
-            values = code.load(builder.gep(row, [builder.mul(i, _INT64(ABREAST))]))
-            return [(values, code.spread(builder.load(builder.gep(line, [_INT64(c)])))) for c in range(width)]
-
-        place = code.element(out, column, _ZERO)
-        for n, value in enumerate(code.sums(_ZERO, n_labels, 1, width, terms)):
+        new = _product(code, ahead, builder.sub(t, _ONE), table, n_labels, column, width)
+        factor, sum_place = code.load(code.element(scale, t, _ZERO)), code.element(total, t, _ZERO)
+        psi, place = code.element(local, t, column, _ZERO), code.element(ahead, t, column, _ZERO)
+        new = [code.times(value, code.times(code.load(psi, n), factor)) for n, value in enumerate(new)]
+        for n, value in enumerate(new):
             code.store(value, place, n)
+        code.store(code.plus(code.load(sum_place), code.tree(new)), sum_place)
 
     code.by_width(count, body, WIDEST)
     return context.get_dummy_value()
 
 
 @inline
-def product_block(_: Any, count: Any, rows: Any, t: Any, table: Any, n_labels: Any, out: Any, column: Any) -> Any:
-    """out[C] ← Σ_i rows[t, i]·table[i, C],  C = column … column + count − 1. O(L·count)."""
-    contiguous(rows, table, out)
-    return types.void(count, rows, t, table, n_labels, out, column), _product_code
-
-
-def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    t, n_labels = code.integers(2, 4)
-    reached, ahead, local, scale, total = code.arrays(0, 1, 3, 5, 6)
-    factor = code.load(code.element(scale, t, _ZERO))
-    added = cgutils.alloca_once_value(builder, code.constant(0.0))  # type: ignore[no-untyped-call]
-    with cgutils.for_range_slice(builder, _ZERO, n_labels, _ONE, intp=_INT64) as (y, _):
-        value = code.times(code.load(code.element(local, t, y, _ZERO)), factor)
-        value = code.times(code.load(code.element(reached, y, _ZERO)), value)
-        code.store(value, code.element(ahead, t, y, _ZERO))
-        builder.store(code.plus(builder.load(added), value), added)
-    code.store(builder.load(added), code.element(total, t, _ZERO))
-    return context.get_dummy_value()
-
-
-@inline
-def forward_step(_: Any, reached: Any, ahead: Any, t: Any, local: Any, n_labels: Any, scale: Any, total: Any) -> Any:
-    """ahead[t] ← reached∘local[t]·scale[t] and total[t] ← its sum over labels. O(L)."""
-    contiguous(reached, ahead, local, scale, total)
-    return types.void(reached, ahead, t, local, n_labels, scale, total), _forward_code
+def forward_block(
+    _: Any, count: Any, ahead: Any, t: Any, table: Any, n_labels: Any, local: Any, scale: Any, total: Any, column: Any
+) -> Any:
+    """ahead[t, C] ← (ahead[t−1]·table[:, C])∘local[t, C]·scale[t] and total[t] += Σ ahead[t, C],
+    C = column … column + count − 1. O(L·count)."""
+    contiguous(ahead, table, local, scale, total)
+    return types.void(count, ahead, t, table, n_labels, local, scale, total, column), _forward_code
 
 
 def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
-    t, n_labels = code.integers(3, 5)
-    reached, ahead, back, local, scale, end = code.arrays(0, 1, 2, 4, 6, 7)
-    factor, last = code.load(code.element(scale, t, _ZERO)), code.load(code.element(end, t, _ZERO))
-    with cgutils.for_range_slice(builder, _ZERO, n_labels, _ONE, intp=_INT64) as (y, _):
-        b, place = code.plus(code.load(code.element(reached, y, _ZERO)), last), code.element(local, t, y, _ZERO)
-        code.store(code.times(code.times(code.load(place), factor), b), code.element(back, t, y, _ZERO))
-        code.store(code.times(code.load(code.element(ahead, t, y, _ZERO)), b), place)
+    count, t, n_labels, column = code.integers(0, 2, 4, 9)
+    back, table, local, ahead, scale, end = code.arrays(1, 3, 5, 6, 7, 8)
+
+    def body(width: int) -> None:
+        found = _product(code, back, builder.add(t, _ONE), table, n_labels, column, width)
+        factor, last = code.load(code.element(scale, t, _ZERO)), code.load(code.element(end, t, _ZERO))
+        place, seen = code.element(local, t, column, _ZERO), code.element(ahead, t, column, _ZERO)
+        out = code.element(back, t, column, _ZERO)
+        for n, value in enumerate(found):
+            b = code.plus(value, last)
+            code.store(code.times(code.times(code.load(place, n), factor), b), out, n)
+            code.store(code.times(code.load(seen, n), b), place, n)
+
+    code.by_width(count, body, WIDEST)
     return context.get_dummy_value()
 
 
 @inline
-def backward_step(
-    _: Any, reached: Any, ahead: Any, back: Any, t: Any, local: Any, n_labels: Any, scale: Any, end: Any
-) -> Any:
-    """With b = reached + end[t]:  back[t] ← local[t]∘b·scale[t] and local[t] ← ahead[t]∘b. O(L)."""
-    contiguous(reached, ahead, back, local, scale, end)
-    return types.void(reached, ahead, back, t, local, n_labels, scale, end), _backward_code
+def backward_block(
+    _: Any, count: Any, back: Any, t: Any, table: Any, n_labels: Any, local: Any, ahead: Any, scale: Any, end: Any,
+    column: Any,
+) -> Any:  # fmt: skip
+    """With b = back[t+1]·table[:, C] + end[t]:  back[t, C] ← local[t, C]∘b·scale[t] and local[t, C] ← ahead[t, C]∘b,
+    C = column … column + count − 1. O(L·count)."""
+    contiguous(back, table, local, ahead, scale, end)
+    return types.void(count, back, t, table, n_labels, local, ahead, scale, end, column), _backward_code
 
 
 def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
