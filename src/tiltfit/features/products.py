@@ -82,15 +82,15 @@ class Product:
         """out ← diag(outer)·(base + matrix·diag(inner)·[dense; more])."""
         from tiltfit.inference.kernels.sparse import add_product
 
-        self.workers.run(
-            lambda a, b: add_product(*matrix, dense, more, inner, outer, base, out, a, b), matrix.indptr
-        )
+        self.workers.run(lambda a, b: add_product(*matrix, dense, more, inner, outer, base, out, a, b), matrix.indptr)
 
     def _scattered(self, rows: FloatArray) -> FloatArray:
         """Xᵀ·R of the frequent columns."""
         from tiltfit.inference.kernels.sparse import scatter_rows
 
-        indptr, indices, data = (np.ascontiguousarray(a) for a in (self._often.indptr, self._often.indices, self._often.data))
+        indptr, indices, data = (
+            np.ascontiguousarray(a) for a in (self._often.indptr, self._often.indices, self._often.data)
+        )
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)

@@ -1,4 +1,4 @@
-"""Which sequences are worked on side by side, and in which chunks: by the data alone, never by the number of threads."""
+"""Which sequences are worked on side by side, and in which chunks: by the data alone, not by the number of threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOM = 1 << 20  # numbers in all sums of edges together, about
 
 _ABREAST = 8  # as many as ``kernels.abreast_tiles`` takes
 _FEWEST_LABELS = 4
-_LARGEST = 4096  # positions times labels of the longest sequence of a group: what is kept of it should stay in the cache
+_LARGEST = 4096  # positions times labels of a sequence: what is kept of eight such should stay in the cache
 _EVEN = 0.75  # of the steps of a group at least so many must be those of its sequences
 
 
@@ -53,9 +53,9 @@ def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
 
 
 def chunks(ends: IntArray, size: int, least: int = _CHUNK) -> IntArray:
-    """Bounds of chunks of about equal length, of what ends at these positions. Sums are taken chunk by chunk and then in
-    the order of the chunks, whoever works on them. ``size``: numbers in the sums of a chunk; ``least``: its positions.
-    """
+    """Bounds of chunks of about equal length, of what ends at these positions. Sums are taken chunk by chunk and then
+    in the order of the chunks, whoever works on them. ``size``: numbers in the sums of a chunk; ``least``: positions of
+    a chunk, at least."""
     count = max(1, min(_CHUNKS, max(4, _ROOM // max(1, size)), int(ends[-1]) // least))
     goals = np.linspace(0, ends[-1], count + 1)[1:-1]
     return np.unique(np.concatenate([[0], np.searchsorted(ends, goals), [len(ends) - 1]])).astype(np.intp)

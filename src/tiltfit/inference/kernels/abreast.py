@@ -130,7 +130,7 @@ def _log_sum(total: FloatArray, lane: int, length: int) -> float:
         if not 1e-100 < product < 1e100:  # one logarithm for many steps
             log_sum += np.log(product)
             product = 1.0
-    return log_sum + np.log(product)
+    return float(log_sum + np.log(product))
 
 
 @kernel

@@ -43,7 +43,7 @@ def infer_chunks(
     first: int,
     last: int,
 ) -> None:
-    """``infer_sequence`` for the sequences of chunks first … last − 1; edges[c] ← the weighted edge marginals of chunk c.
+    """``infer_sequence`` for the sequences of chunks first … last − 1; edges[c] ← its weighted edge marginals.
 
     Chunk c has the groups cuts[c] … cuts[c + 1] − 1, and group g the sequences members[groups[g] : groups[g + 1]]: one,
     or eight for ``infer_abreast``.
@@ -62,9 +62,9 @@ def infer_chunks(
         outer[:], direct[:] = 0.0, 0.0
         for g in range(cuts[c], cuts[c + 1]):
             group = members[groups[g] : groups[g + 1]]
-            if all_possible and len(group) == ABREAST:
-                if infer_abreast(node, log_z, weight, offsets, group, tables, room, outer[0]):
-                    continue
+            abreast = all_possible and len(group) == ABREAST
+            if abreast and infer_abreast(node, log_z, weight, offsets, group, tables, room, outer[0]):
+                continue
             for s in group:
                 log_z[s] = infer_sequence(
                     node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer, direct

@@ -34,8 +34,12 @@ def exp_of_negative(code: Code, vectors: list[Any]) -> list[Any]:
     square = [code.times(r, r) for r in rest]
     even, odd = ([code.constant(TAYLOR[k])] * len(vectors) for k in (12, 13))
     for k in range(10, -1, -2):
-        even = [code.plus(code.times(value, r), code.constant(TAYLOR[k])) for value, r in zip(even, square, strict=True)]
-        odd = [code.plus(code.times(value, r), code.constant(TAYLOR[k + 1])) for value, r in zip(odd, square, strict=True)]
+        even = [
+            code.plus(code.times(value, r), code.constant(TAYLOR[k])) for value, r in zip(even, square, strict=True)
+        ]
+        odd = [
+            code.plus(code.times(value, r), code.constant(TAYLOR[k + 1])) for value, r in zip(odd, square, strict=True)
+        ]
     series = [code.plus(code.times(o, r), e) for o, r, e in zip(odd, rest, even, strict=True)]
     bits = [builder.add(builder.bitcast(x, whole_), ir.Constant(whole_, [BIAS] * code.n_lanes)) for x in shifted]
     power = [builder.bitcast(builder.shl(x, ir.Constant(whole_, [52] * code.n_lanes)), code.kind) for x in bits]

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.compile import kernel, summing_kernel
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
 
 
-@kernel
+@summing_kernel
 def sum_at(values: FloatArray, places: IndexArray, weight: FloatArray) -> float:
-    """Σ_k weight[k]·values[places[k]], in this order. O(places)."""
+    """Σ_k weight[k]·values[places[k]]. O(places)."""
     total = 0.0
     for k in range(len(places)):
         total += weight[k] * values[places[k]]

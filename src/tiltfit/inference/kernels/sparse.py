@@ -79,8 +79,8 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
         with cgutils.for_range_slice(builder, first, last, _INT64(1), intp=_INT64) as (r, _):
             for total, value in zip(sums, begin, strict=True):
                 builder.store(value, total)
-            bounds = (_as_int64(builder, item(indptr, n)) for n in (r, builder.add(r, _INT64(1))))
-            with cgutils.for_range_slice(builder, *bounds, _INT64(1), intp=_INT64) as (j, _):
+            begins, ends = (_as_int64(builder, item(indptr, n)) for n in (r, builder.add(r, _INT64(1))))
+            with cgutils.for_range_slice(builder, begins, ends, _INT64(1), intp=_INT64) as (j, _):
                 number = _as_int64(builder, item(indices, j))
                 later = builder.add(j, _INT64(_AHEAD))
                 later = builder.select(builder.icmp_signed("<", later, final), later, final)
@@ -162,7 +162,7 @@ _tile_20, _tile_24, _tile_28, _tile_32 = _tile(4, 5), _tile(4, 6), _tile(4, 7), 
 
 
 @kernel
-def add_product(  # noqa: PLR0912 — one branch a tile
+def add_product(
     indptr: IndexArray,
     indices: IndexArray,
     data: FloatArray | None,
@@ -179,7 +179,7 @@ def add_product(  # noqa: PLR0912 — one branch a tile
     """out[rows[r]] ← outer[rows[r]]·(base + Σ_j A[r, j]·inner[j]·[dense; more][j])  for start ≤ r < stop, A in
     compressed rows. O(non-zeros·L).
 
-    ``data`` None: all non-zeros are 1 and need not be read; ``inner``, ``outer`` None: the same. ``more``: further rows,
+    ``data`` None: all non-zeros are 1 and need not be read; so with ``inner`` and ``outer``. ``more``: further rows,
     with as many columns.
 
     With A = X it scores positions; with A = Xᵀ (the same matrix in compressed columns) it is the adjoint, one write a

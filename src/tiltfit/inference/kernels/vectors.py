@@ -55,7 +55,7 @@ def remember(
 
 
 @summing_kernel
-def _largest(values: FloatArray) -> int:
+def _largest(values: FloatArray) -> Any:
     """The bits of max|values|, those of NaN if there is one: without their sign, numbers are ordered as their bits."""
     top = np.int64(0)
     for bits in values.view(np.int64):
@@ -90,8 +90,8 @@ def _multiply_pair(
 def take_in(
     gram: FloatArray, with_gradient: FloatArray, length: FloatArray, products: FloatArray, pair: int, step: float
 ) -> bool:
-    """What ``remember`` found, as inner products of s and y: those of the new pair in ``gram``, those of the new gradient
-    in ``with_gradient``. False, and ``gram`` as it was, if the pair is without positive curvature. O(blocks·memory).
+    """What ``remember`` found, as inner products of s and y: those of the new pair go to ``gram``, those of the new
+    gradient to ``with_gradient``. False, and ``gram`` as it was, if the pair is without positive curvature.
     """
     s, y, rows = 2 * pair, 2 * pair + 1, products.shape[2]
     length[s] = step
@@ -109,7 +109,9 @@ def take_in(
 
 
 @kernel
-def two_loops(gram: FloatArray, with_gradient: FloatArray, length: FloatArray, order: IndexArray, out: FloatArray) -> Any:
+def two_loops(
+    gram: FloatArray, with_gradient: FloatArray, length: FloatArray, order: IndexArray, out: FloatArray
+) -> Any:
     """out ← the coefficients of −H·g in the basis of stored vectors, and returns the factor of g in H·g.
 
     ``gram``: the products of s and y, ``with_gradient``: those with g, ``order``: pairs, oldest first, one at least;
@@ -190,9 +192,7 @@ def slope_along(gradient: FloatArray, direction: npt.NDArray[Any]) -> float:
 
 
 @summing_kernel
-def _add_four(
-    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]
-) -> None:
+def _add_four(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]) -> None:
     """total += factors[r : r + 4]·vectors[r : r + 4, a:b]."""
     v0, v1, v2, v3 = vectors[r][a:b], vectors[r + 1][a:b], vectors[r + 2][a:b], vectors[r + 3][a:b]
     kind = vectors.dtype.type
@@ -202,9 +202,7 @@ def _add_four(
 
 
 @summing_kernel
-def _add_two(
-    vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]
-) -> None:
+def _add_two(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]) -> None:
     """total += factors[r : r + 2]·vectors[r : r + 2, a:b]."""
     v0, v1, kind = vectors[r][a:b], vectors[r + 1][a:b], vectors.dtype.type
     f0, f1 = kind(factors[r]), kind(factors[r + 1])
