@@ -29,9 +29,6 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 
-_FEW = 1 << 14  # numbers
-
-
 @dataclass(frozen=True, eq=False)
 class Parts:
     """``fires``: CSR, places × parts; ``table``: parts × labels (or pairs of them); ``row``: the row of each part."""
@@ -41,32 +38,33 @@ class Parts:
     row: IntArray
 
     def score(self, prices: FloatArray) -> FloatArray:
-        """O(firings·labels), and a zero elsewhere."""
+        """O(places·labels)."""
         scores = np.zeros((self.fires.shape[0], self.table.shape[1]))
-        scores[self.places] = self._scores(prices)
+        self.add_scores(prices, scores)
         return scores
 
     def add_scores(self, prices: FloatArray, out: FloatArray) -> None:
-        """``out`` += score(prices). O(firings·labels)."""
-        out[self.places] += self._scores(prices)
+        """``out`` += score(prices), C-contiguous. O(places + firings·labels)."""
+        self._add(self._arrays[0], prices, out)
 
     def scores_where_firing(self, prices: FloatArray) -> tuple[npt.NDArray[np.int32], FloatArray]:
         """The scores of the places where something fires, and the number of each place among them (−1: it is none).
         O(firings·labels)."""
-        return self._number, self._scores(prices)
+        indptr = self._arrays[0]
+        indptr = np.append(indptr[:-1][self.places], indptr[-1])  # places where nothing fires have no entries
+        scores = np.zeros((len(indptr) - 1, self.table.shape[1]))
+        self._add(indptr, prices, scores)
+        return self._number, scores
 
     def expect(self, values: FloatArray, n_rows: int, weight: FloatArray | None = None) -> FloatArray:
         """``weight``: of places; 1 if absent. O(firings·labels)."""
-        if self.fires.nnz * values.shape[1] <= _FEW:  # too little to prepare for
-            place = np.repeat(np.arange(self.fires.shape[0]), np.diff(self.fires.indptr))
-            part, data = self.fires.indices, self.fires.data if weight is None else self.fires.data * weight[place]
-            terms = data * np.einsum("fy,fy->f", values[place], self.table[part])
-            return np.asarray(np.bincount(self.row[part], weights=terms, minlength=n_rows), dtype=np.float64)
-        seen = values[self.places]
-        if weight is not None:
-            seen = seen * weight[self.places, None]
-        sums = np.einsum("py,py->p", self._transposed @ seen, self.table)
-        return np.asarray(np.bincount(self.row, weights=sums, minlength=n_rows), dtype=np.float64)
+        from tiltfit.inference.kernels.firings import add_expectations
+
+        sums = np.zeros(n_rows)
+        if self.fires.nnz:
+            seen = np.ascontiguousarray(values, dtype=np.float64)
+            add_expectations(*self._arrays, weight, self._table, self.row, seen, sums)
+        return sums
 
     def take(self, places: IntArray) -> Parts:
         """These places with the parts that fire there."""
@@ -77,9 +75,11 @@ class Parts:
         """Row r is called ``number[r]``."""
         return Parts(self.fires, self.table, number[self.row])
 
-    def _scores(self, prices: FloatArray) -> FloatArray:
-        """The scores of the places where something fires."""
-        return np.asarray(self._firing @ (prices[self.row][:, None] * self.table))
+    def _add(self, indptr: npt.NDArray[np.int32], prices: FloatArray, out: FloatArray) -> None:
+        from tiltfit.inference.kernels.firings import add_scores
+
+        if self.fires.nnz:
+            add_scores(indptr, *self._arrays[1:], prices[self.row], self._table, out)
 
     @cached_property
     def places(self) -> IntArray | slice:
@@ -96,13 +96,15 @@ class Parts:
         return number
 
     @cached_property
-    def _firing(self) -> sparse.csr_array:
-        """The rows of ``fires`` that are not empty."""
-        return self.fires if isinstance(self.places, slice) else sparse.csr_array(self.fires[self.places])
+    def _arrays(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], FloatArray]:
+        """``fires`` as kernels take it."""
+        fires = self.fires
+        indptr, indices = (np.ascontiguousarray(a, dtype=np.int32) for a in (fires.indptr, fires.indices))
+        return indptr, indices, np.ascontiguousarray(fires.data, dtype=np.float64)
 
     @cached_property
-    def _transposed(self) -> sparse.csr_array:
-        return sparse.csr_array(self._firing.T.tocsr())
+    def _table(self) -> FloatArray:
+        return np.ascontiguousarray(self.table, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +139,7 @@ class ConstraintFeatures:
         node = (room or Room()).copy(base.node)
         self.node.add_scores(prices, node)
         edge, whole = base.edge, base.whole
-        if self.edge is not None and edge is not None:
+        if self.edge is not None and self.edge.fires.nnz and edge is not None:
             edge = edge + self.edge.score(prices).reshape(edge.shape)
         if self.whole is not None:
             added = self.whole.score(prices)
@@ -198,4 +200,5 @@ class ConstraintFeatures:
     def weighted(self, marginals: Marginals, structure: Independent | Chains, weight: FloatArray) -> FloatArray:
         """``expect`` of marginals whose edges are weighted already; ``weight``: one an instance."""
         whole = None if marginals.whole is None else marginals.whole * weight[:, None]
-        return self.expect(marginals.node, marginals.edge, structure.spread(weight), whole)
+        spread = None if np.all(weight == 1.0) else structure.spread(weight)
+        return self.expect(marginals.node, marginals.edge, spread, whole)

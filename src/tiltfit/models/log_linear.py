@@ -69,7 +69,8 @@ class LogLinear:
         """Σ_i ω_i log Z_λ(x_i) and Σ_i ω_i E_p[f(x_i, y)], ω = ``weight``: all that an M-projection evaluates."""
         marginals = self.infer(weights, weight)
         node = marginals.node
-        node *= self.structure.spread(weight)[:, None]
+        if not np.all(weight == 1.0):
+            node *= self.structure.spread(weight)[:, None]
         total = float(weight @ marginals.log_z)
         return Moments(total, self.features.expect(node, marginals.edge), float(np.sum(weight)))
 

@@ -47,20 +47,25 @@ def moment_objective(
     sums: Moments, weights: FloatArray, target: FloatArray, alpha: FloatArray
 ) -> tuple[float, FloatArray]:
     """Σ ω log Z − λ·T + ½ Σ α λ²  and its gradient."""
-    gradient = sums.expectation
-    gradient -= target
-    return sums.log_z - float(weights @ target) + add_ridge(alpha, weights, gradient), gradient
+    return sums.log_z + add_ridge(alpha, weights, sums.expectation, target=target), sums.expectation
 
 
-def add_ridge(alpha: FloatArray, weights: FloatArray, gradient: FloatArray, workers: Workers | None = None) -> float:
-    """gradient += α∘λ; returns ½ Σ α λ²."""
+def add_ridge(
+    alpha: FloatArray,
+    weights: FloatArray,
+    gradient: FloatArray,
+    workers: Workers | None = None,
+    *,
+    target: FloatArray | None = None,
+) -> float:
+    """gradient += α∘λ − T; returns ½ Σ α λ² − λ·T. T is ``target``, 0 if there is none."""
     from tiltfit.inference.kernels.vectors import add_pull
 
     strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
     bounds = _blocks(len(weights))
     sums = np.empty(len(bounds) - 1)
-    (workers or Workers()).run(lambda a, b: add_pull(strength, weights, gradient, bounds, sums, a, b), bounds)
-    return 0.5 * float(sums.sum())
+    (workers or Workers()).run(lambda a, b: add_pull(strength, weights, target, gradient, bounds, sums, a, b), bounds)
+    return float(sums.sum())
 
 
 @lru_cache(maxsize=8)

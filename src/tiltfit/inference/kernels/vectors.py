@@ -212,16 +212,21 @@ def _add_two(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatAr
 
 @summing_kernel
 def add_pull(
-    alpha: FloatArray, weights: FloatArray, gradient: FloatArray, bounds: IndexArray, sums: FloatArray,
-    first: int, last: int,
+    alpha: FloatArray, weights: FloatArray, target: FloatArray | None, gradient: FloatArray, bounds: IndexArray,
+    sums: FloatArray, first: int, last: int,
 ) -> None:  # fmt: skip
-    """gradient += α∘weights and sums[k] ← Σ α·weights², of the blocks first ≤ k < last. ``alpha``: one a weight, or
-    one for all."""
+    """gradient += α∘weights − target and sums[k] ← Σ ½·α·weights² − weights·target, of the blocks first ≤ k < last.
+    ``alpha``: one a weight, or one for all; ``target``: None for 0."""
     for k in range(first, last):
         w, g, total = weights[bounds[k] : bounds[k + 1]], gradient[bounds[k] : bounds[k + 1]], 0.0
         strengths = alpha[bounds[k] : bounds[k + 1]]
         for i in range(len(w)):
             pull = (alpha[0] if len(alpha) == 1 else strengths[i]) * w[i]
             g[i] += pull
-            total += pull * w[i]
+            total += 0.5 * pull * w[i]
+        if target is not None:
+            wanted = target[bounds[k] : bounds[k + 1]]
+            for i in range(len(w)):
+                g[i] -= wanted[i]
+                total -= w[i] * wanted[i]
         sums[k] = total
