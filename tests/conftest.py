@@ -12,6 +12,7 @@ import pytest
 import typer.testing
 from hypothesis import settings
 
+import tiltfit
 from tiltfit.data.corpora import data_root
 
 # The first call of a kernel compiles it, so the time of an example says nothing: no deadlines.
@@ -19,6 +20,18 @@ from tiltfit.data.corpora import data_root
 settings.register_profile("home", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "home"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Forget compiled kernels that are older than the source of any: Numba looks at a kernel's own file alone, not at
+    those of the kernels that it calls."""
+    kernels = Path(tiltfit.__file__).parent / "inference" / "kernels"
+    compiled = list(kernels.glob("__pycache__/*.nb[ci]"))
+    is_worker = hasattr(config, "workerinput")
+    newest = max(path.stat().st_mtime for path in kernels.glob("*.py"))
+    if not is_worker and any(path.stat().st_mtime < newest for path in compiled):
+        for path in compiled:
+            path.unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

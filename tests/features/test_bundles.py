@@ -63,23 +63,26 @@ def test_attributes_that_do_not_occur_together_are_left_alone():
 
 @pytest.mark.parametrize("n_labels", [1, 3, 13, 40])
 @pytest.mark.parametrize("workers", [1, 3])
-def test_products_go_through_bundles(monkeypatch, n_labels, workers):
+@pytest.mark.parametrize("scaled", [False, True])
+def test_products_go_through_bundles(monkeypatch, n_labels, workers, scaled):
     monkeypatch.setattr(products, "_FEW", 0)
     rng = np.random.default_rng(n_labels)
     X = typed(rng, 3000)
-    product, alone = Product(X, n_labels, Workers(workers)), Product(X, n_labels)
+    scale = rng.normal(size=X.shape[1]) if scaled else None
+    product, alone = (Product(X, n_labels, Workers(k), scale, often=True) for k in (workers, 1))
     assert product._bundles is not None
     W, base, R = (rng.normal(size=shape) for shape in ((X.shape[1], n_labels), n_labels, (3000, n_labels)))
-    np.testing.assert_allclose(product.score(W, base), X @ W + base, atol=1e-12)
+    F = np.ones((X.shape[1], 1)) if scale is None else scale[:, None]
+    np.testing.assert_allclose(product.score(W, base), X @ (F * W) + base, atol=1e-12)
     out, other = np.full((2, X.shape[1], n_labels), np.nan)
     product.expect(R, out)
-    np.testing.assert_allclose(out, X.T @ R, atol=1e-10)
+    np.testing.assert_allclose(out, F * (X.T @ R), atol=1e-10)
     alone.expect(R, other)
     np.testing.assert_array_equal(out, other)
     np.testing.assert_array_equal(product.score(W, base), alone.score(W, base))
 
 
-@pytest.mark.parametrize("kind", ["counts", "duplicates", "large", "tiny"])
+@pytest.mark.parametrize("kind", ["counts", "duplicates", "large", "tiny", "used once"])
 def test_matrices_without_bundles(monkeypatch, kind):
     rng = np.random.default_rng(0)
     X = typed(rng, 3000)
@@ -91,9 +94,9 @@ def test_matrices_without_bundles(monkeypatch, kind):
         X.has_canonical_format = False
     elif kind == "large":
         monkeypatch.setattr(products, "_LARGE", X.shape[0] * 3)
-    else:
+    elif kind == "tiny":
         monkeypatch.setattr(products, "_FEW", X.nnz + 1)
-    product = Product(X, 3)
+    product = Product(X, 3, often=kind != "used once")
     assert product._bundles is None
     W, R, out = rng.normal(size=(X.shape[1], 3)), rng.normal(size=(3000, 3)), np.empty((X.shape[1], 3))
     np.testing.assert_allclose(product.score(W, np.zeros(3)), X @ W, atol=1e-12)

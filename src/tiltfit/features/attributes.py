@@ -127,7 +127,9 @@ class AttributeFeatures:
 
     @cached_property
     def _product(self) -> Product:
-        return Product(sparse.csr_array(self.X), self.n_labels, self.workers, self.scale)
+        # Merged features are those of a solver, which needs them in every iteration.
+        often = self.scale is not None
+        return Product(sparse.csr_array(self.X), self.n_labels, self.workers, self.scale, often)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -40,12 +40,14 @@ class Compressed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """``X``: CSR, positions × attributes; ``scale``: a factor of each attribute, F = diag(scale), None: 1."""
+    """``X``: CSR, positions × attributes; ``scale``: a factor of each attribute, F = diag(scale), None: 1. ``often``:
+    it is used again and again, so that looking for bundles pays."""
 
     X: sparse.csr_array
     n_labels: int
     workers: Workers = field(default_factory=Workers)
     scale: FloatArray | None = None
+    often: bool = False
 
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
         """base + X·F·W. O(non-zeros·labels)."""
@@ -129,8 +131,9 @@ class Product:
     @cached_property
     def _bundles(self) -> Bundles | None:
         """None where they would not help: work on larger matrices waits for rare columns, which are in no bundle."""
-        out_of_range = self.X.nnz < _FEW or self.X.shape[0] * self.n_labels >= _LARGE
-        return None if out_of_range or not self._is_binary or not self.X.has_canonical_format else bundled(self.X)
+        in_range = self.X.nnz >= _FEW and self.X.shape[0] * self.n_labels < _LARGE
+        wanted = self.often and in_range and self._is_binary and self.X.has_canonical_format
+        return bundled(self.X) if wanted else None
 
     @cached_property
     def _rows(self) -> Compressed:
