@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.execution.helpers import Helpers
 from tiltfit.execution.room import Room
 
 _SMALL = 20_000  # below this much work, handing it to threads costs more than it saves
@@ -32,8 +32,8 @@ class Workers:
         return Room()
 
     @cached_property
-    def _pool(self) -> ThreadPoolExecutor:
-        return ThreadPoolExecutor(max(1, self.count - 1), thread_name_prefix="tiltfit")
+    def _helpers(self) -> Helpers:
+        return Helpers(self.count - 1)
 
     def run(self, kernel: Callable[[int, int], object], work: npt.NDArray[np.integer] | int) -> None:
         """Call ``kernel(start, stop)`` over ranges that cover all positions.
@@ -43,13 +43,11 @@ class Workers:
         if self.count == 1:
             kernel(0, work if isinstance(work, int) else len(work) - 1)
             return
-        bounds = self._cut(work)
-        later = [self._pool.submit(kernel, a, b) for a, b in itertools.pairwise(bounds[1:])]
-        try:
-            kernel(bounds[0], bounds[1])  # this thread works, too
-        finally:
-            for future in later:
-                future.result()
+        ranges = list(itertools.pairwise(self._cut(work)))
+        if len(ranges) == 1:
+            kernel(*ranges[0])
+        else:
+            self._helpers.run([partial(kernel, a, b) for a, b in ranges])
 
     def _cut(self, work: npt.NDArray[np.integer] | int) -> list[int]:
         total = int(work) if isinstance(work, int) else int(work[-1])

@@ -1,0 +1,121 @@
+"""Work over ranges, on one thread and on several."""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from tiltfit.execution.helpers import Helpers
+from tiltfit.execution.workers import Workers
+
+
+def squares(workers, n):
+    out = np.zeros(n)
+
+    def run(a, b):
+        out[a:b] = np.arange(a, b) ** 2
+
+    workers.run(run, n)
+    return out
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("n", [0, 1, 7, 50_000])
+def test_ranges_cover_everything(count, n):
+    workers = Workers(count)
+    for _ in range(3):
+        np.testing.assert_array_equal(squares(workers, n), np.arange(n) ** 2)
+
+
+def test_ranges_are_balanced_by_work():
+    ranges = []
+    work = np.concatenate([[0], np.cumsum([90_000] + [1000] * 90)])
+    Workers(2).run(lambda a, b: ranges.append((a, b)), work)
+    assert sorted(ranges) == [(0, 1), (1, 91)]
+
+
+@pytest.mark.parametrize("where", [0, 30_000])
+def test_an_error_in_any_thread_is_raised_and_the_next_call_works(where):
+    workers = Workers(2)
+
+    def fail(a, b):
+        if a <= where < b:
+            raise ValueError(f"from {a}")
+
+    with pytest.raises(ValueError, match="from"):
+        workers.run(fail, 50_000)
+    np.testing.assert_array_equal(squares(workers, 50_000), np.arange(50_000) ** 2)
+
+
+def test_two_callers_at_once():
+    workers, found = Workers(2), {}
+
+    def caller(name):
+        found[name] = [squares(workers, 40_000).sum() for _ in range(200)]
+
+    threads = [threading.Thread(target=caller, args=(name,)) for name in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert found == dict.fromkeys(range(3), [float((np.arange(40_000) ** 2.0).sum())] * 200)
+
+
+def test_a_call_from_within_a_call():
+    workers, inner = Workers(2), []
+    workers.run(lambda a, b: inner.append(squares(workers, 30_000)[a]), 40_000 * np.arange(3))
+    assert sorted(inner) == [0.0, 1.0]
+
+
+def test_threads_end_with_the_helpers():
+    before = set(threading.enumerate())
+    helpers = Helpers(3)
+    helpers.run([lambda: None] * 4)
+    threads = set(threading.enumerate()) - before
+    assert len(threads) == 3
+    del helpers
+    gc.collect()
+    for thread in threads:
+        thread.join(timeout=5)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+def test_more_calls_than_helpers():
+    done = []
+    Helpers(1).run([lambda k=k: done.append(k) for k in range(5)])
+    assert sorted(done) == [0, 1, 2, 3, 4]
+
+
+def test_workers_are_pickled_without_their_threads():
+    workers = Workers(2)
+    squares(workers, 50_000)
+    again = pickle.loads(pickle.dumps(workers))
+    assert again == workers
+    np.testing.assert_array_equal(squares(again, 50_000), np.arange(50_000) ** 2)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_after_a_fork_one_thread_does_all():
+    workers = Workers(2)
+    squares(workers, 50_000)
+    child = os.fork()
+    if child == 0:
+        right = np.array_equal(squares(workers, 50_000), np.arange(50_000) ** 2)
+        os._exit(0 if right else 1)
+    for _ in range(500):
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            break
+        time.sleep(0.02)
+    else:
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+        pytest.fail("the child waits for threads that it does not have")
+    assert os.waitstatus_to_exitcode(status) == 0
