@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles import bundles as oracle
 
+from tiltfit.execution import workers as threads
 from tiltfit.execution.workers import Workers
 from tiltfit.features import bundles, products
 from tiltfit.features.bundles import bundled
@@ -66,6 +67,7 @@ def test_attributes_that_do_not_occur_together_are_left_alone():
 @pytest.mark.parametrize("scaled", [False, True])
 def test_products_go_through_bundles(monkeypatch, n_labels, workers, scaled):
     monkeypatch.setattr(products, "_FEW", 0)
+    monkeypatch.setattr(threads, "_SMALL", 0)
     rng = np.random.default_rng(n_labels)
     X = typed(rng, 3000)
     scale = rng.normal(size=X.shape[1]) if scaled else None

@@ -100,6 +100,7 @@ def test_the_minimum_is_that_without_merging():
     there = problem.evaluate(fit.weights, None, 1e-8)
     assert fit.objective == pytest.approx(there.value, rel=1e-12)
     assert there.steepest <= 1.001 * problem.gradient_tol(1e-6)  # as promised, of all weights
+    assert fit.history[-1].gradient == pytest.approx(there.steepest, rel=1e-6)  # and told
     assert problem.merged[1].is_even(fit.weights)
 
 
@@ -107,7 +108,7 @@ def test_it_ends_by_the_gradient_of_all_weights():
     problem = tagging()
     assert problem.merged is not None
     smaller, merging = problem.merged
-    assert smaller.gradient_tol(0.1, merging=merging) == pytest.approx(problem.gradient_tol(0.1))
+    assert smaller.gradient_tol(0.1, size=merging.steepest) == pytest.approx(problem.gradient_tol(0.1))
     assert smaller.gradient_tol(0.1) > 1.2 * problem.gradient_tol(0.1)  # that of the merged ones would be too loose
 
 

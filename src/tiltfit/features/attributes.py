@@ -34,7 +34,7 @@ class AttributeFeatures:
     """Attributes × labels. ``X``: CSR array or dense array, positions × attributes.
 
     Weights are one flat vector: ``W`` (attributes × labels, a row an attribute), then the intercepts if there are any.
-    ``scale``: a factor of each attribute, beside X (see ``merging``).
+    ``scale``: a factor of each attribute, beside a sparse X (see ``merging``).
     """
 
     X: sparse.csr_array | FloatArray
@@ -107,7 +107,8 @@ class AttributeFeatures:
         else:
             here, occurring = narrowed(self.X, rows)
         table_rows = np.append(occurring, self.n_attributes) if self.intercept else occurring
-        return AttributeFeatures(here, self.n_labels, self.workers, self.intercept), table_rows
+        scale = None if self.scale is None else self.scale[occurring]
+        return AttributeFeatures(here, self.n_labels, self.workers, self.intercept, scale), table_rows
 
     def merged(self) -> tuple[AttributeFeatures, IntArray] | None:
         """The same features with one weight for attributes that occur at the same positions, and the number of the new

@@ -61,6 +61,8 @@ class Parts:
         from tiltfit.inference.kernels.firings import add_expectations
 
         sums = np.zeros(n_rows)
+        assert len(values) == self.fires.shape[0]
+        assert self._last_row < n_rows
         if self.fires.nnz:
             seen = np.ascontiguousarray(values, dtype=np.float64)
             add_expectations(*self._arrays, weight, self._table, self.row, seen, sums)
@@ -101,6 +103,11 @@ class Parts:
         fires = self.fires
         indptr, indices = (np.ascontiguousarray(a, dtype=np.int32) for a in (fires.indptr, fires.indices))
         return indptr, indices, np.ascontiguousarray(fires.data, dtype=np.float64)
+
+    @cached_property
+    def _last_row(self) -> int:
+        assert np.all(self.row >= 0)
+        return int(np.max(self.row, initial=-1))
 
     @cached_property
     def _table(self) -> FloatArray:

@@ -43,6 +43,12 @@ class Merging:
         """w = v/√m."""
         return (merged.reshape(-1, self.n_labels) / self.root[:, None])[self.group].ravel()
 
+    def steepest(self, gradient: FloatArray) -> float:
+        """max|∇| in the weights before merging, of a merged gradient: each of m has ∂v/√m."""
+        from tiltfit.inference.kernels.vectors import largest_in_rows
+
+        return float(largest_in_rows(gradient, self.root))
+
     @cached_property
     def root(self) -> FloatArray:
         """√m of every merged row."""

@@ -3,6 +3,9 @@
 Xᵀ·R is taken in one of two ways, column of X by column. Most columns have few non-zeros: they gather the rows of R that
 they need, one write a column. A few columns are most of the non-zeros (the word before is a comma): their sums are one
 small table that stays in the cache, to which the rows of R are added one after the other.
+
+Where products are needed again and again, as a solver does, attributes that often occur together are summed once
+(``bundles``), and rows of about the same number of non-zeros are taken one after the other.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ IntArray = npt.NDArray[np.intp]
 _OFTEN = 64  # non-zeros that make a column frequent
 _TABLE = 1 << 17  # numbers in the table of frequent columns, at most: it should fit the second-level cache
 _LARGE = 1 << 19  # numbers in R from which on gathering its rows waits for memory
-_FEW = 1 << 12  # non-zeros from which on it may pay to look for bundles
+_FEW, _MANY = 1 << 12, 1 << 20  # non-zeros between which it may pay to look for bundles
 _BLOCK = 1 << 11  # rows that are sorted at a time
 _CHUNKS = 8  # tables that are filled independently, at most
 
@@ -41,7 +44,7 @@ class Compressed(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Product:
     """``X``: CSR, positions × attributes; ``scale``: a factor of each attribute, F = diag(scale), None: 1. ``often``:
-    it is used again and again, so that looking for bundles pays."""
+    it is used again and again, so that it pays to prepare for it (bundles, sorted rows)."""
 
     X: sparse.csr_array
     n_labels: int
@@ -51,12 +54,14 @@ class Product:
 
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
         """base + X·F·W. O(non-zeros·labels)."""
+        assert len(W) == self.X.shape[1]  # rows of W from there on would be taken for bundles
         out = self.workers.room.empty(self.X.shape[0], self.n_labels)
         self._add(self._rows, W, self._product(self._parts, W, self.scale), base, out, inner=self._inner)
         return out
 
     def expect(self, R: FloatArray, out: FloatArray) -> None:
         """out ← F·Xᵀ·R. O(non-zeros·labels)."""
+        assert len(R) == self.X.shape[0]
         rows, nothing = np.ascontiguousarray(R), np.zeros(self.n_labels)
         self._add(self._columns, rows, self._product(self._bundle_columns, rows), nothing, out, outer=self.scale)
         often = self._frequent
@@ -131,27 +136,27 @@ class Product:
     @cached_property
     def _bundles(self) -> Bundles | None:
         """None where they would not help: work on larger matrices waits for rare columns, which are in no bundle."""
-        in_range = self.X.nnz >= _FEW and self.X.shape[0] * self.n_labels < _LARGE
+        in_range = _FEW <= self.X.nnz <= _MANY and self.X.shape[0] * self.n_labels < _LARGE
         wanted = self.often and in_range and self._is_binary and self.X.has_canonical_format
         return bundled(self.X) if wanted else None
 
     @cached_property
     def _rows(self) -> Compressed:
         """X, or positions × (columns, bundles)."""
-        return _compressed(self.X if self._bundles is None else self._bundles.rows, ones=self._is_binary)
+        return self._compressed(self.X if self._bundles is None else self._bundles.rows)
 
     @cached_property
     def _parts(self) -> Compressed:
         """Bundles × columns."""
         parts = sparse.csr_array((0, self.X.shape[1])) if self._bundles is None else self._bundles.parts
-        return _compressed(parts, ones=self._is_binary)
+        return self._compressed(parts)
 
     @cached_property
     def _bundle_columns(self) -> Compressed:
         """Bundles × positions."""
         n, d = self.X.shape
         columns = sparse.csr_array((n, 0)) if self._bundles is None else self._bundles.rows[:, d:]
-        return _compressed(sparse.csc_array(columns).T, ones=self._is_binary)
+        return self._compressed(sparse.csc_array(columns).T)
 
     @cached_property
     def _columns(self) -> Compressed:
@@ -163,7 +168,21 @@ class Product:
             columns = restricted(self.X, number, len(number))
         elif self._bundles is not None:
             columns = sparse.vstack((self._bundles.rows[:, : self.X.shape[1]], self._bundles.parts))
-        return _compressed(sparse.csc_array(columns).T, ones=self._is_binary)
+        return self._compressed(sparse.csc_array(columns).T)
+
+    def _compressed(self, matrix: sparse.csr_array) -> Compressed:
+        """As kernels take it. Within blocks, rows are sorted by their number of non-zeros if that pays: the processor
+        then foresees where each ends."""
+        indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+        rows = np.arange(len(indptr) - 1, dtype=np.int32)
+        if self.often:
+            sorted_rows = np.lexsort((np.diff(indptr), rows // _BLOCK))
+            rows = sorted_rows.astype(np.int32)
+            places, counts = between(indptr, sorted_rows)
+            indptr = np.concatenate([[0], np.cumsum(counts)]).astype(indptr.dtype)
+            indices, data = indices[places], data if self._is_binary else data[places]
+        indptr, indices, data = map(np.ascontiguousarray, (indptr, indices, data))
+        return Compressed(indptr, indices, None if self._is_binary else data, rows)
 
 
 def restricted(X: sparse.csr_array, number: npt.NDArray[np.integer], n_columns: int) -> sparse.csr_array:
@@ -195,16 +214,3 @@ def narrowed(X: sparse.csr_array, rows: IntArray) -> tuple[sparse.csr_array, Int
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     arrays = (X.data[where], place.astype(np.int32).ravel(), indptr)
     return sparse.csr_array(arrays, shape=(len(rows), len(columns))), columns.astype(np.intp)
-
-
-def _compressed(matrix: sparse.csr_array, *, ones: bool) -> Compressed:
-    """As kernels take it. ``ones``: all entries are 1.
-
-    Within blocks, rows are sorted by their number of non-zeros: the processor then foresees where each ends.
-    """
-    lengths = np.diff(matrix.indptr)
-    rows = np.lexsort((lengths, np.arange(len(lengths)) // _BLOCK))
-    places, _ = between(matrix.indptr, rows)
-    indptr = np.concatenate([[0], np.cumsum(lengths[rows])]).astype(matrix.indptr.dtype)
-    data = None if ones else matrix.data[places]
-    return Compressed(indptr, matrix.indices[places], data, rows.astype(np.int32))

@@ -29,6 +29,11 @@ class Plan:
     cuts: IntArray
     work: IntArray
 
+    @property
+    def is_grouped(self) -> bool:
+        """Whether there is a group of eight; if not, ``members`` are all sequences in their order."""
+        return len(self.groups) <= len(self.members)
+
 
 def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
     """Groups of eight where edges are all of one kind and eight sequences are about as long; else one by one.
@@ -37,13 +42,12 @@ def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
     >>> made.members.tolist(), made.groups.tolist()
     ([5, 0, 2, 3, 4, 6, 7, 8, 1], [0, 8, 9])
     """
-    members = np.arange(len(lengths))
-    abreast = np.zeros(0, dtype=np.bool_)
-    if n_kinds == 1 and n_labels >= _FEWEST_LABELS:
-        members = np.argsort(lengths, kind="stable")
-        eights = lengths[members[: len(members) // _ABREAST * _ABREAST]].reshape(-1, _ABREAST)
-        longest = eights.max(axis=1, initial=1)
-        abreast = (eights.sum(axis=1) >= _EVEN * _ABREAST * longest) & (longest * n_labels <= _LARGEST)
+    members = np.argsort(lengths, kind="stable")
+    eights = lengths[members[: len(members) // _ABREAST * _ABREAST]].reshape(-1, _ABREAST)
+    longest = eights.max(axis=1, initial=1)
+    abreast = (eights.sum(axis=1) >= _EVEN * _ABREAST * longest) & (longest * n_labels <= _LARGEST)
+    if n_kinds != 1 or n_labels < _FEWEST_LABELS or not np.any(abreast):
+        members, abreast = np.arange(len(lengths)), abreast[:0]
     begins = np.ones(len(members) + 1, dtype=np.bool_)
     begins[: _ABREAST * len(abreast)].reshape(-1, _ABREAST)[abreast, 1:] = False
     groups = np.flatnonzero(begins)

@@ -11,6 +11,7 @@ follows the outer gradient down.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +19,10 @@ import numpy as np
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.lbfgs import minimise, steepest
 from tiltfit.projections.information import Start
+
+Size = Callable[[FloatArray], float]
 
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
 _FOLLOW = 0.05
@@ -38,10 +41,10 @@ class _Trial:
     worst_violation: float
 
     @classmethod
-    def of(cls, now: Evaluation) -> _Trial:
+    def of(cls, now: Evaluation, size: Size) -> _Trial:
         # Only inner tolerances follow the gradient; without projections it need not be looked through.
-        steepest = now.steepest if now.projection is not None else np.inf
-        return cls(now.value, steepest, now.gap, now.worst_violation)
+        largest = size(now.gradient) if now.projection is not None else np.inf
+        return cls(now.value, largest, now.gap, now.worst_violation)
 
 
 def solve_jointly(
@@ -62,14 +65,13 @@ def solve_jointly(
     problem = problem.active
     merged = problem.merged
     if merged is None or not merged[1].is_even(start):
-        return _solve(problem, start, problem.gradient_tol(tol), max_iter, tol, callback, development)
+        return _solve(problem, start, steepest, max_iter, tol, callback, development)
     smaller, merging = merged
     if development is not None:
         score = development.score
         development = replace(development, score=lambda weights: score(merging.expand(weights)))
     begin = merging.contract(start)
-    limit = smaller.gradient_tol(tol, merging=merging)
-    fit = _solve(smaller, begin, limit, max_iter, tol, callback, development)
+    fit = _solve(smaller, begin, merging.steepest, max_iter, tol, callback, development)
     if np.array_equal(fit.weights, begin):  # it is still where it began: to the last digit
         return replace(fit, weights=start.copy())
     return replace(fit, weights=merging.expand(fit.weights))
@@ -78,13 +80,14 @@ def solve_jointly(
 def _solve(
     problem: Problem,
     start: FloatArray,
-    limit: float,
+    size: Size,
     max_iter: int,
     tol: float,
     callback: Callback | None,
     development: Development | None,
 ) -> Fit:
-    """``solve_jointly`` in the weights of ``problem``, until max|∇O| ≤ ``limit``."""
+    """``solve_jointly`` in the weights of ``problem``. ``size``: max|∇O|, of ∇O in these weights."""
+    limit = problem.gradient_tol(tol, size=size)
     journal = Journal(callback, development, every=_scored_every(problem, development))
     journal.begin(start)
     history = journal.rounds
@@ -97,13 +100,13 @@ def _solve(
         nonlocal last, evaluations
         outer = trials[-1].steepest if trials else np.inf
         now = problem.evaluate(weights, last, min(max(follow * outer, _TIGHTEST), _LOOSEST))
-        trials.append(_Trial.of(now))  # not `now` itself, whose gradient is as large as the weights
+        trials.append(_Trial.of(now, size))  # not `now` itself, whose gradient is as large as the weights
         evaluations += 1
         if now.projection is not None:
             last = now.projection.start
         return now.value, now.gradient
 
-    def progress(_: int, value: float, steepest: float, weights: FloatArray) -> bool:
+    def progress(_: int, value: float, largest: float, weights: FloatArray) -> bool:
         # A line search may accept an earlier trial than its last.
         accepted = next(trial for trial in reversed(trials) if trial.value == value)
         trials[:] = [accepted]
@@ -115,7 +118,7 @@ def _solve(
             moment=value,
             gap=accepted.gap,
             worst_violation=accepted.worst_violation,
-            gradient=steepest,
+            gradient=largest,
             evaluations=evaluations,
         )
         return journal.add(told, weights)
@@ -129,6 +132,7 @@ def _solve(
             max_iter=max_iter - len(history),
             progress=progress,
             workers=problem.model.workers,
+            size=None if size is steepest else size,
         )
         weights = found.x
         if found.converged:
@@ -137,7 +141,7 @@ def _solve(
             fall = (history[0].objective if history else reached) - reached
             if not problem.is_hard or before - reached <= 10 * tol * fall or len(history) >= max_iter:
                 break
-            limit = min(0.1 * limit, 0.1 * float(np.max(np.abs(found.gradient), initial=0.0)))
+            limit = min(0.1 * limit, 0.1 * size(found.gradient))
             continue
         # A line search that fails may have been misled by information projections solved too loosely.
         if "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:

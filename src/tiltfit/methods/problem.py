@@ -88,16 +88,16 @@ class Problem:
         omega[self.labelled] = self.weight[self.labelled]
         return omega
 
-    def gradient_tol(self, tol: float, inner_tol: float = 1e-6, merging: Merging | None = None) -> float:
+    def gradient_tol(
+        self, tol: float, inner_tol: float = 1e-6, size: Callable[[FloatArray], float] = steepest
+    ) -> float:
         """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
 
         So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
-        ``merging``: how the weights were merged; it is the gradient of those before that counts. None of its entries
-        is larger than the merged one, so a solver that looks at merged ones does not stop too early.
+        ``size``: how to measure a gradient.
         """
         start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
-        largest = start.steepest if merging is None else steepest(merging.expand(start.gradient))
-        return max(tol * largest, 1e-12 * float(np.sum(self.weight)))
+        return max(tol * size(start.gradient), 1e-12 * float(np.sum(self.weight)))
 
     def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
         """O(λ) and all that follows from it, with the projection warm-started at ``start``. ``told``: it is the last.

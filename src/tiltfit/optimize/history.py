@@ -45,7 +45,8 @@ class History:
 
     def direction(self, g: FloatArray, x: FloatArray, step: float) -> tuple[npt.NDArray[Any], FloatArray, float]:
         """d = −H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; x + step·d; and the
-        slope, −g·H·g. Of d there is one at a time: it stands where the next pair will."""
+        slope, −g·H·g. Of d there is one at a time: it stands where the next pair will, and if there is no room for
+        one more, the oldest pair is forgotten for it."""
         from tiltfit.inference.kernels.vectors import combine
 
         (factors, of_gradient), bounds = self._coefficients(), self._bounds

@@ -32,13 +32,14 @@ def minimise(
     memory: int = 6,
     progress: Progress | None = None,
     workers: Workers | None = None,
+    size: Callable[[FloatArray], float] | None = None,
 ) -> Minimum:
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
     Stops when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could not change the
-    value by more than rounding. ``progress(iteration, value, max|gradient|, x)`` is called after each step and may
-    return True to stop; x changes later, so what is kept of it must be copied. If the line search fails, the best
-    point so far is returned with ``converged=False``.
+    value by more than rounding. ``size``: what to take for max|gradient|, of a gradient. ``progress(iteration, value,
+    max|gradient|, x)`` is called after each step and may return True to stop. If the line search fails, the best point
+    so far is returned with ``converged=False``.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
@@ -56,7 +57,7 @@ def minimise(
 
     if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
         return done(0, False, "the objective is not finite at the start")
-    largest = steepest(gradient)
+    largest = (size or steepest)(gradient)
     for n_iter in range(max_iter):
         if largest <= gradient_tol:
             return done(n_iter, True, "gradient below tolerance")
@@ -73,6 +74,8 @@ def minimise(
             return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
         largest = history.move(found.trial.step, gradient, found.trial.gradient)
         x, value, gradient = found.point, found.trial.value, found.trial.gradient
+        if size is not None:
+            largest = size(gradient)
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, False, "stopped by the callback")

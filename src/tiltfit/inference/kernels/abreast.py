@@ -88,8 +88,8 @@ def _at(room: Room, t: int) -> None:
 
 
 @kernel
-def _load(node: FloatArray, room: Room, steps: int) -> None:
-    """ψ, Σ max s and the widest spread of every sequence. O(steps·L)."""
+def _load(node: FloatArray, room: Room, steps: int, widest: float) -> bool:
+    """ψ, Σ max s and the widest spread of every sequence; False if one is wider than ``widest``. O(steps·L)."""
     n_labels, top, low = node.shape[1], room.seen[0], room.seen[1]
     room.tops[:], low[:] = 0.0, 0.0
     for t in range(steps):
@@ -101,6 +101,9 @@ def _load(node: FloatArray, room: Room, steps: int) -> None:
             factors_block(min(2, n_labels - y), room.local, t, y, top, low)
         for lane in range(ABREAST):
             room.tops[lane] += top[lane] if t < room.length[lane] else 0.0
+            if not low[lane] >= -widest:
+                return False
+    return True
 
 
 @kernel
@@ -181,16 +184,17 @@ def infer_abreast(
     outer: FloatArray,
 ) -> bool:
     """``chain.infer_sequence`` for the eight sequences of ``group``, where no edge is forbidden; False, with nothing
-    changed, if that is not exact for one of them. O(n·L²), n the longest."""
+    changed, if that is not exact for one of them, or if there are not eight, fewer than four labels or too little room.
+    O(n·L²), n the longest."""
     steps, n_labels = 0, node.shape[1]
+    if len(group) != ABREAST or n_labels < LANES or room.local.shape[1] <= n_labels:
+        return False
     for lane in range(ABREAST):
         s = group[lane]
         room.first[lane], room.length[lane], room.weight[lane] = offsets[s], offsets[s + 1] - offsets[s], weight[s]
         steps = max(steps, room.length[lane])
-    _load(node, room, steps)
-    for lane in range(ABREAST):
-        if not tables.spread[0] - room.seen[1, lane] <= _WIDEST_SPREAD:
-            return False
+    if steps > len(room.scale) or not _load(node, room, steps, _WIDEST_SPREAD - tables.spread[0]):
+        return False
     _forward(room, tables.factor[0], steps, n_labels)
     for lane in range(ABREAST):
         if not room.total[room.length[lane] - 1, lane] > 0.0:  # there is a NaN somewhere
@@ -199,5 +203,6 @@ def infer_abreast(
         n = room.length[lane]
         log_z[group[lane]] = room.tops[lane] + (n - 1) * tables.top[0] + _log_sum(room.total, lane, n)
     _backward(node, room, tables.factor_t[0], steps)
-    _add_edges(room, steps, n_labels, outer)
+    if steps > 1:
+        _add_edges(room, steps, n_labels, outer)
     return True

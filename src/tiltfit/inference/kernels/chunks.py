@@ -28,7 +28,46 @@ def _all_possible(tables: Tables, n_labels: int) -> bool:
 
 
 @kernel
+def _put(outer: FloatArray, direct: FloatArray, factor: FloatArray, edges: FloatArray) -> None:
+    """edges ← Φ∘outer + direct, without padding."""
+    for k in range(edges.shape[0]):
+        for i in range(edges.shape[1]):
+            for j in range(edges.shape[2]):
+                edges[k, i, j] = factor[k, i, j] * outer[k, i, j] + direct[k, i, j]
+
+
+@kernel
 def infer_chunks(
+    node: FloatArray,
+    log_z: FloatArray,
+    weight: FloatArray,
+    offsets: IndexArray,
+    kind: IndexArray,
+    order: IndexArray,
+    tables: Tables,
+    cuts: IndexArray,
+    edges: FloatArray,
+    first: int,
+    last: int,
+) -> None:
+    """``infer_sequence`` for the sequences of chunks first … last − 1; edges[c] ← its weighted edge marginals. Chunk c
+    has the sequences cuts[c] … cuts[c + 1] − 1."""
+    longest = ZERO
+    for s in range(cuts[first], cuts[last]):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    scratch = new_scratch(longest, node.shape[1])
+    outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
+    for c in range(first, last):
+        outer[:], direct[:] = 0.0, 0.0
+        for s in range(cuts[c], cuts[c + 1]):
+            log_z[s] = infer_sequence(
+                node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer, direct
+            )
+        _put(outer, direct, tables.factor, edges[c])
+
+
+@kernel
+def infer_groups(
     node: FloatArray,
     log_z: FloatArray,
     weight: FloatArray,
@@ -43,11 +82,8 @@ def infer_chunks(
     first: int,
     last: int,
 ) -> None:
-    """``infer_sequence`` for the sequences of chunks first … last − 1; edges[c] ← its weighted edge marginals.
-
-    Chunk c has the groups cuts[c] … cuts[c + 1] − 1, and group g the sequences members[groups[g] : groups[g + 1]]: one,
-    or eight for ``infer_abreast``.
-    """
+    """``infer_chunks`` where chunk c has the groups cuts[c] … cuts[c + 1] − 1, and group g the sequences
+    members[groups[g] : groups[g + 1]]: one, or eight for ``infer_abreast``."""
     longest, longest_abreast = ZERO, ZERO
     for g in range(cuts[first], cuts[last]):
         for m in range(groups[g], groups[g + 1]):
@@ -69,7 +105,4 @@ def infer_chunks(
                 log_z[s] = infer_sequence(
                     node, kind, order, offsets[s], offsets[s + 1], tables, scratch, weight[s], outer, direct
                 )
-        for k in range(edges.shape[1]):
-            for i in range(edges.shape[2]):
-                for j in range(edges.shape[3]):
-                    edges[c, k, i, j] = tables.factor[k, i, j] * outer[k, i, j] + direct[k, i, j]
+        _put(outer, direct, tables.factor, edges[c])

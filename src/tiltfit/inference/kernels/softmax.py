@@ -40,8 +40,8 @@ def _reinterpret(source: Any, target: Any, target_bits: Any) -> Callable[[Any], 
     return cast(Callable[[Any], Any], same_bits)
 
 
-_bits = _reinterpret(types.float64, types.int64, ir.IntType(64))
-_from_bits = _reinterpret(types.int64, types.float64, ir.DoubleType())
+bits = _reinterpret(types.float64, types.int64, ir.IntType(64))
+from_bits = _reinterpret(types.int64, types.float64, ir.DoubleType())
 
 
 @kernel
@@ -66,7 +66,7 @@ def exp_of_negative(x: float) -> float:
     series = series * r + TAYLOR[4]
     series = series * r + TAYLOR[3]
     series = series * r + TAYLOR[2]
-    power = _from_bits((_bits(shifted) + BIAS) << 52)
+    power = from_bits((bits(shifted) + BIAS) << 52)
     value = power * (series * r * r + r + 1.0)
     return 0.0 if x < LEAST else value
 

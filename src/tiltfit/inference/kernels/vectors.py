@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel, summing_kernel
+from tiltfit.inference.kernels.softmax import bits, from_bits
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
@@ -51,15 +52,26 @@ def remember(
             top = max(top, _largest(now))
             for r in range(0, rows, 2):
                 _multiply_pair(vectors, r, a, b, d, y, gradient, products[k])
-        steepest[k] = np.array([top]).view(np.float64)[0]
+        steepest[k] = from_bits(top)
 
 
-@summing_kernel
+@kernel
 def _largest(values: FloatArray) -> Any:
-    """The bits of max|values|, those of NaN if there is one: without their sign, numbers are ordered as their bits."""
+    """The bits of max|values|, those of NaN if there is one: without their sign, numbers are ordered as their bits, and
+    whole numbers are compared several at a time."""
     top = np.int64(0)
-    for bits in values.view(np.int64):
-        top = max(top, bits & 0x7FFFFFFFFFFFFFFF)
+    for i in range(len(values)):
+        top = max(top, bits(values[i]) & 0x7FFFFFFFFFFFFFFF)
+    return top
+
+
+@kernel
+def largest_in_rows(values: FloatArray, root: FloatArray) -> Any:
+    """max |values[r]|/root[r] over rows r, NaN if there is one. ``values`` is flat, root positive."""
+    width, top = len(values) // max(1, len(root)), 0.0
+    for r in range(len(root)):
+        size = from_bits(_largest(values[r * width : (r + 1) * width])) / root[r]
+        top = top if size <= top else size  # NaN stays
     return top
 
 
@@ -96,15 +108,18 @@ def take_in(
     s, y, rows = 2 * pair, 2 * pair + 1, products.shape[2]
     length[s] = step
     sums = np.zeros((3, rows))
+    # Loops, since sums of whole arrays take seconds to compile.
     for k in range(len(products)):
-        sums += products[k]
-    sums *= length[:rows]
-    with_gradient[:rows] = sums[2]
+        for n in range(3):
+            for r in range(rows):
+                sums[n, r] += length[r] * products[k, n, r]
+    for r in range(rows):
+        with_gradient[r] = sums[2, r]
     if not step * sums[0, y] > 1e-14 * sums[1, y]:
         return False
-    for row, found, factor in ((s, sums[0], step), (y, sums[1], 1.0)):
-        for r in range(rows):
-            gram[row, r] = gram[r, row] = factor * found[r]
+    for r in range(rows):
+        gram[s, r] = gram[r, s] = step * sums[0, r]
+        gram[y, r] = gram[r, y] = sums[1, r]
     return True
 
 
