@@ -21,8 +21,8 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
         asked.append((x, tol))
         projection = SimpleNamespace(start=None, sampling=None, converged=True, gap=0.0)
         return SimpleNamespace(
-            value=10 - x if x != 3 else 20.0, gradient=np.ones(1), projection=projection,
-            steepest=0.01 * x, gap=0.1 * x, worst_violation=x,
+            value=10 - x if x != 3 else 20.0, gradient=np.array([0.01 * x]), projection=projection,
+            gap=0.1 * x, worst_violation=x,
         )  # fmt: skip
 
     def minimise(objective: Any, start: Any, *, progress: Any, **_: Any) -> Any:
@@ -35,7 +35,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
 
     monkeypatch.setattr(joint, "minimise", minimise)
     problem: Any = SimpleNamespace(
-        gradient_tol=lambda tol: tol, weight=np.ones(1), gamma=1.0, evaluate=evaluate, is_hard=False,
+        gradient_tol=lambda tol, size: tol, weight=np.ones(1), gamma=1.0, evaluate=evaluate, is_hard=False,
         model=SimpleNamespace(workers=None), merged=None,
     )  # fmt: skip
     problem.active = problem
