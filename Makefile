@@ -77,6 +77,7 @@ $(VENV)/.runtime: $(VENV)/.python $(INPUTS)
 
 $(VENV)/.test: $(VENV)/.runtime
 	@echo "Installing what the tests need into $(VENV) ..."
+	@$(INSTALL) setuptools setuptools-scm  # the build backend of seqeval, which comes as sources only
 	@$(EDITABLE) ".[test]"
 	@touch $@
 
