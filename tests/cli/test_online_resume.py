@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,14 @@ def uncut(folder: Path) -> Callable[..., bytes]:
 
 def crash() -> None:
     raise RuntimeError("a crash")
+
+
+@pytest.fixture(autouse=True)
+def as_in_the_foreground() -> Iterator[None]:
+    """Jobs in the background ignore Ctrl-C, and so would the tests of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def interrupt() -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import os
 import pickle
+import sys
 import threading
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -51,6 +53,72 @@ def test_an_error_in_any_thread_is_raised_and_the_next_call_works(where):
     with pytest.raises(ValueError, match="from"):
         workers.run(fail, 50_000)
     np.testing.assert_array_equal(squares(workers, 50_000), np.arange(50_000) ** 2)
+
+
+def test_errors_in_all_threads_are_not_told_again():
+    workers = Workers(3)
+
+    def fail(a, b):
+        raise ValueError(f"from {a}")
+
+    with pytest.raises(ValueError, match="from 0"):
+        workers.run(fail, 60_000)
+    np.testing.assert_array_equal(squares(workers, 60_000), np.arange(60_000) ** 2)
+
+
+def interrupted_at(line, helpers, calls):
+    """Ctrl-C before the given line (by count) of ``Helpers.run``; False if it has fewer."""
+    lines = iter(range(line + 1))
+
+    def in_run(frame, event, arg):
+        if event == "line" and next(lines, None) == line:
+            raise KeyboardInterrupt
+        return in_run
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, arg: in_run if frame.f_code is Helpers.run.__code__ else None)
+    try:
+        helpers.run(calls)
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_after_an_interrupt_at_any_line_all_calls_are_made():
+    line = 0
+    while True:
+        helpers = Helpers(2)
+        was_interrupted = interrupted_at(line, helpers, [lambda: None] * 3)
+        done = []
+        helpers.run([lambda k=k: (time.sleep(0.002 * k), done.append(k)) for k in range(3)])
+        assert sorted(done) == [0, 1, 2], f"after an interrupt at line {line}"
+        del helpers
+        gc.collect()  # an error while threads are told to end would be a warning
+        if not was_interrupted:
+            break
+        line += 1
+    assert line > 10
+
+
+def test_an_error_holds_no_arrays():
+    class Large:
+        pass
+
+    def fail():
+        raise ValueError
+
+    large = Large()
+    gone = weakref.ref(large)
+    gc.disable()
+    try:
+        with pytest.raises(ValueError):
+            Helpers(1).run([lambda large=large: None, fail])
+        del large
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_two_callers_at_once():

@@ -112,6 +112,13 @@ def test_it_ends_by_the_gradient_of_all_weights():
     assert smaller.gradient_tol(0.1) > 1.2 * problem.gradient_tol(0.1)  # that of the merged ones would be too loose
 
 
+@pytest.mark.parametrize("row", [0, 2])
+def test_a_gradient_that_is_no_number_is_not_taken_for_a_small_one(row):
+    gradient = np.ones((3, 2))
+    gradient[row, 1] = np.nan
+    assert np.isnan(Merging(np.array([0, 1, 1, 2]), 2).steepest(gradient.ravel()))
+
+
 def test_a_start_that_is_good_enough_stays_what_it_is():
     problem = tagging()
     fit = solve_jointly(problem, np.zeros(problem.model.n_weights), max_iter=200, tol=1e-6)

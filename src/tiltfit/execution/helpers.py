@@ -18,19 +18,20 @@ Call = Callable[[], object]
 @dataclass(eq=False)
 class _Post:
     """What a thread and those who call it share: ``wanted`` is free when there is something to do, ``done`` when it is
-    done. A call of None ends the thread."""
+    done."""
 
     wanted: threading.Lock = field(default_factory=threading.Lock)
     done: threading.Lock = field(default_factory=threading.Lock)
     call: Call | None = None
     error: BaseException | None = None
+    ended: bool = False
 
     def __post_init__(self) -> None:
         self.wanted.acquire()
         self.done.acquire()
 
     def work(self) -> None:
-        while True:
+        while not self.ended:
             self.wanted.acquire()
             call, self.call = self.call, None
             if call is None:
@@ -42,6 +43,12 @@ class _Post:
             del call
             self.done.release()
 
+    def end(self) -> None:
+        """The thread ends, with its call if it has one: an interrupt may have left it at work."""
+        self.ended = True
+        if self.wanted.locked():
+            self.wanted.release()
+
 
 class Helpers:
     """``count`` threads. They end when nobody holds the helpers any more."""
@@ -52,42 +59,33 @@ class Helpers:
         self._process = os.getpid()
         for post in self._posts:
             threading.Thread(target=post.work, name="tiltfit", daemon=True).start()
-            weakref.finalize(self, post.wanted.release).atexit = False
+            weakref.finalize(self, post.end).atexit = False
 
     def run(self, calls: list[Call]) -> None:
         """Run all calls, the first in this thread, and raise the first error. If the helpers are busy (another thread
-        has asked for them), or were left behind by a fork, this thread runs them all."""
-        mine = (
-            os.getpid() == self._process and len(calls) <= len(self._posts) + 1 and self._free.acquire(blocking=False)
-        )
-        if not mine:
+        has asked for them), or were left behind by a fork or an interrupt, this thread runs them all."""
+        here = os.getpid() == self._process and len(calls) <= len(self._posts) + 1
+        if not here or not self._free.acquire(blocking=False):
             for call in calls:
                 call()
             return
         posts = self._posts[: len(calls) - 1]
+        for post, call in zip(posts, calls[1:], strict=True):
+            post.call = call
+            post.wanted.release()
         try:
-            for post, call in zip(posts, calls[1:], strict=True):
-                post.call = call
-                post.wanted.release()
-            try:
-                calls[0]()
-            finally:
-                self._wait_for(posts)
-            errors = [post.error for post in posts]
-            for post in posts:
-                post.error = None
-            for error in errors:
-                if error is not None:
-                    raise error
+            calls[0]()
         finally:
-            self._free.release()
-
-    def _wait_for(self, posts: list[_Post]) -> None:
-        heard = 0
-        try:
             for post in posts:
                 post.done.acquire()
-                heard += 1
-        finally:
-            if heard < len(posts):  # interrupted: what is done is not known, so they are not asked again
-                self._process = -1
+            errors = [post.error for post in posts if post.error is not None]
+            for post in posts:
+                post.error = None
+            # Last, and nowhere else: after an interrupt before this line who is at work is not known, and nobody is
+            # asked again.
+            self._free.release()
+        if errors:
+            try:
+                raise errors[0]
+            finally:
+                del errors  # or the error would hold itself, and the arrays of all frames that it passed

@@ -71,7 +71,9 @@ def largest_in_rows(values: FloatArray, root: FloatArray) -> Any:
     width, top = len(values) // max(1, len(root)), 0.0
     for r in range(len(root)):
         size = from_bits(_largest(values[r * width : (r + 1) * width])) / root[r]
-        top = top if size <= top else size  # NaN stays
+        if size != size:
+            return size
+        top = max(top, size)
     return top
 
 
