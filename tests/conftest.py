@@ -14,6 +14,7 @@ from hypothesis import settings
 
 import tiltfit
 from tiltfit.data.corpora import data_root
+from tiltfit.execution import workers
 
 # The first call of a kernel compiles it, so the time of an example says nothing: no deadlines.
 # In CI the examples are the same on every run; at home each run tries new ones.
@@ -41,6 +42,13 @@ def shared_data() -> Path:
     if root is None:
         pytest.skip("the real collections are not on this machine; TILTFIT_DATA names their folder")
     return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def threads_share_small_work() -> Iterator[None]:
+    """What tests give to several threads is seldom worth a thread by itself, and would all be done by one."""
+    with mock.patch.object(workers, "_WORTH", 0.0):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

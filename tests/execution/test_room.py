@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 
 import numpy as np
@@ -39,6 +40,35 @@ def test_a_view_keeps_the_memory(view):
     place = part.ctypes.data
     del part
     assert abs(room.empty(N).ctypes.data - place) < 8 * N
+
+
+@pytest.mark.parametrize("holder", [memoryview, lambda a: a.ctypes, lambda a: np.asarray(a.data)])
+def test_whatever_looks_at_an_array_keeps_its_memory(holder):
+    room = Room()
+    first = room.empty(N)
+    place, held = first.ctypes.data, holder(first)
+    del first
+    other = room.empty(N)
+    assert other.ctypes.data != place
+    del held
+    assert room.empty(N).ctypes.data == place
+
+
+def test_threads_are_lent_different_memory():
+    room, places = Room(), []
+
+    def lend():
+        mine = [room.empty(N) for _ in range(50)]
+        places.extend(a.ctypes.data for a in mine)
+        start.wait()  # all are held at the same time
+
+    start = threading.Barrier(8)
+    threads = [threading.Thread(target=lend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert len(set(places)) == len(places) == 400
 
 
 def test_memory_goes_to_the_next_array_of_its_size_only():

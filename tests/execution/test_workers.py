@@ -9,10 +9,12 @@ import sys
 import threading
 import time
 import weakref
+from functools import partial
 
 import numpy as np
 import pytest
 
+from tiltfit.execution import workers as workers_module
 from tiltfit.execution.helpers import Helpers
 from tiltfit.execution.workers import Workers
 
@@ -42,6 +44,14 @@ def test_ranges_are_balanced_by_work():
     assert sorted(ranges) == [(0, 1), (1, 91)]
 
 
+@pytest.mark.parametrize(("each", "parts"), [(60.0, 1), (80.0, 2)])
+def test_little_work_stays_in_one_thread(monkeypatch, each, parts):
+    monkeypatch.setattr(workers_module, "_WORTH", 700_000.0)
+    ranges = []
+    Workers(2).run(lambda a, b: ranges.append((a, b)), 10_000, each=each)
+    assert len(ranges) == parts
+
+
 @pytest.mark.parametrize("where", [0, 30_000])
 def test_an_error_in_any_thread_is_raised_and_the_next_call_works(where):
     workers = Workers(2)
@@ -64,6 +74,11 @@ def test_errors_in_all_threads_are_not_told_again():
     with pytest.raises(ValueError, match="from 0"):
         workers.run(fail, 60_000)
     np.testing.assert_array_equal(squares(workers, 60_000), np.arange(60_000) ** 2)
+
+
+def slowly(tell, k):
+    time.sleep(0.002 * k)
+    tell(k)
 
 
 def interrupted_at(line, helpers, calls):
@@ -92,7 +107,7 @@ def test_after_an_interrupt_at_any_line_all_calls_are_made():
         helpers = Helpers(2)
         was_interrupted = interrupted_at(line, helpers, [lambda: None] * 3)
         done = []
-        helpers.run([lambda k=k: (time.sleep(0.002 * k), done.append(k)) for k in range(3)])
+        helpers.run([partial(slowly, done.append, k) for k in range(3)])
         assert sorted(done) == [0, 1, 2], f"after an interrupt at line {line}"
         del helpers
         gc.collect()  # an error while threads are told to end would be a warning

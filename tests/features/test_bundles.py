@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles import bundles as oracle
 
-from tiltfit.execution import workers as threads
 from tiltfit.execution.workers import Workers
 from tiltfit.features import bundles, products
 from tiltfit.features.bundles import bundled
@@ -67,7 +66,6 @@ def test_attributes_that_do_not_occur_together_are_left_alone():
 @pytest.mark.parametrize("scaled", [False, True])
 def test_products_go_through_bundles(monkeypatch, n_labels, workers, scaled):
     monkeypatch.setattr(products, "_FEW", 0)
-    monkeypatch.setattr(threads, "_SMALL", 0)
     rng = np.random.default_rng(n_labels)
     X = typed(rng, 3000)
     scale = rng.normal(size=X.shape[1]) if scaled else None

@@ -43,14 +43,6 @@ def test_direction_is_that_of_the_textbook_two_loop_recursion(monkeypatch, long,
         assert slope == pytest.approx(g @ direction)
 
 
-def test_a_move_tells_the_largest_entry_of_the_new_gradient():
-    g, history = np.array([1.0, -4.0, 3.0]), History(2, 3, Workers())
-    history.direction(g, np.zeros(3), 1.0)
-    assert history.move(0.5, g, -2 * g) == 8.0
-    history.direction(-2 * g, np.zeros(3), 1.0)
-    assert np.isnan(history.move(0.5, g, np.array([1.0, np.nan, 3.0])))
-
-
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_same_bits_at_any_number_of_threads(workers):
     n = 100_000

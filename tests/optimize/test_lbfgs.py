@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
 from tiltfit.optimize.bounded import minimise_bounded, projected_gradient
-from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.lbfgs import minimise, steepest
 from tiltfit.optimize.line_search import CURVATURE, SUFFICIENT_DECREASE, Trial, strong_wolfe
 
 
@@ -89,6 +89,14 @@ def test_steps_back_from_where_the_objective_is_not_finite():
     found = minimise(objective, np.array([1e-3]), gradient_tol=1e-8)
     assert found.converged
     assert found.x[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "expected"),
+    [([], 0.0), ([-0.0], 0.0), ([1, -4, 3], 4.0), ([5e-324, 0], 5e-324), ([1, -np.inf], np.inf), ([np.nan, 1], np.nan)],
+)
+def test_the_steepest_entry(gradient, expected):
+    np.testing.assert_equal(steepest(np.array(gradient, dtype=np.float64)), expected)
 
 
 def test_max_iter_and_callback_stop_without_convergence():

@@ -6,9 +6,9 @@ page would be mapped and cleared anew: a third of the time of an iteration with 
 
 from __future__ import annotations
 
-import ctypes
 import math
-import weakref
+import sys
+import threading
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,14 @@ import numpy.typing as npt
 FloatArray = npt.NDArray[np.float64]
 
 _SMALL = 1 << 12  # numbers below which there is nothing to gain
+
+
+def _holders(arrays: list[FloatArray]) -> list[int]:
+    """How many hold each of them, this function among them: every view of an array holds it."""
+    return [sys.getrefcount(array) for array in arrays]
+
+
+(_ONLY_A_LIST,) = _holders([np.empty(0)])
 
 
 class Room:
@@ -31,19 +39,21 @@ class Room:
     """
 
     def __init__(self) -> None:
-        self._spare: dict[int, list[FloatArray]] = {}
+        self._made: dict[int, list[FloatArray]] = {}  # by size; what is lent are views
+        self._lock = threading.Lock()
 
     def empty(self, *shape: int) -> FloatArray:
         """An array of this shape, C-contiguous."""
         n = math.prod(shape)
         if n < _SMALL:
             return np.empty(shape)
-        spare = self._spare.setdefault(n, [])
-        owner = spare.pop() if spare else np.empty(n)
-        # The array and all its views hold on to ``lent``, and nothing else does.
-        lent = (ctypes.c_double * n).from_buffer(owner.data)
-        weakref.finalize(lent, spare.append, owner).atexit = False
-        return np.frombuffer(memoryview(lent), dtype=np.float64).reshape(shape)
+        with self._lock:
+            made = self._made.setdefault(n, [])
+            holders = _holders(made)
+            if _ONLY_A_LIST in holders:
+                return made[holders.index(_ONLY_A_LIST)].reshape(shape)
+            made.append(np.empty(n))
+            return made[-1].reshape(shape)
 
     def copy(self, array: FloatArray) -> FloatArray:
         """The same numbers in an array of its own."""

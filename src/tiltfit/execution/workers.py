@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tiltfit.execution.helpers import Helpers
 from tiltfit.execution.room import Room
 
-_SMALL = 20_000  # below this much work, handing it to threads costs more than it saves
+_WORTH = 700_000.0  # nanoseconds of work below which handing a part of it to a thread costs more than it saves
 
 
 @dataclass(frozen=True)
@@ -35,24 +35,27 @@ class Workers:
     def _helpers(self) -> Helpers:
         return Helpers(self.count - 1)
 
-    def run(self, kernel: Callable[[int, int], object], work: npt.NDArray[np.integer] | int) -> None:
+    def run(
+        self, kernel: Callable[[int, int], object], work: npt.NDArray[np.integer] | int, *, each: float = 35.0
+    ) -> None:
         """Call ``kernel(start, stop)`` over ranges that cover all positions.
 
-        ``work`` is the number of positions, or cumulative work (such as a CSR ``indptr``) by which ranges are balanced.
+        ``work`` is the number of positions, or cumulative work (such as a CSR ``indptr``) by which ranges are balanced;
+        ``each``: how many nanoseconds a unit of it takes one thread, about.
         """
         if self.count == 1:
             kernel(0, work if isinstance(work, int) else len(work) - 1)
             return
-        ranges = list(itertools.pairwise(self._cut(work)))
+        ranges = list(itertools.pairwise(self._cut(work, each)))
         if len(ranges) == 1:
             kernel(*ranges[0])
         else:
             self._helpers.run([partial(kernel, a, b) for a, b in ranges])
 
-    def _cut(self, work: npt.NDArray[np.integer] | int) -> list[int]:
+    def _cut(self, work: npt.NDArray[np.integer] | int, each: float) -> list[int]:
         total = int(work) if isinstance(work, int) else int(work[-1])
         n = int(work) if isinstance(work, int) else len(work) - 1
-        if total < _SMALL:
+        if total * each < _WORTH:
             return [0, n]
         goals = [total * k // self.count for k in range(1, self.count)]
         inner = goals if isinstance(work, int) else np.searchsorted(work, goals).tolist()

@@ -31,13 +31,11 @@ class Merging:
     def is_even(self, weights: FloatArray) -> bool:
         """Whether rows that are merged have the same weights: then ``contract`` loses nothing."""
         table = weights.reshape(-1, self.n_labels)
-        _, first = np.unique(self.group, return_index=True)
-        return bool(np.array_equal(table[first][self.group], table))
+        return bool(np.array_equal(table[self._first][self.group], table))
 
     def contract(self, weights: FloatArray) -> FloatArray:
         """v, of even weights."""
-        _, first = np.unique(self.group, return_index=True)
-        return (weights.reshape(-1, self.n_labels)[first] * self.root[:, None]).ravel()
+        return (weights.reshape(-1, self.n_labels)[self._first] * self.root[:, None]).ravel()
 
     def expand(self, merged: FloatArray) -> FloatArray:
         """w = v/√m."""
@@ -45,14 +43,25 @@ class Merging:
 
     def steepest(self, gradient: FloatArray) -> float:
         """max|∇| in the weights before merging, of a merged gradient: each of m has ∂v/√m."""
-        from tiltfit.inference.kernels.vectors import largest_in_rows
+        from tiltfit.inference.kernels.vectors import largest
 
-        return float(largest_in_rows(gradient, self.root))
+        return float(largest(gradient, *self._runs))
+
+    @cached_property
+    def _first(self) -> IntArray:
+        """A member of every merged row."""
+        return np.unique(self.group, return_index=True)[1]
 
     @cached_property
     def root(self) -> FloatArray:
         """√m of every merged row."""
         return np.sqrt(np.bincount(self.group))
+
+    @cached_property
+    def _runs(self) -> tuple[IntArray, FloatArray]:
+        """Bounds of merged weights with the same √m one after the other, and √m."""
+        first = np.flatnonzero(np.diff(self.root, prepend=0.0))
+        return np.append(first, len(self.root)) * self.n_labels, self.root[first]
 
     def ridge(self, alpha: FloatArray) -> FloatArray | None:
         """α of every merged weight; None where it differs among weights that are merged."""

@@ -89,7 +89,10 @@ class Product:
         """out ← diag(outer)·(base + matrix·diag(inner)·[dense; more])."""
         from tiltfit.inference.kernels.sparse import add_product
 
-        self.workers.run(lambda a, b: add_product(*matrix, dense, more, inner, outer, base, out, a, b), matrix.indptr)
+        def run(first: int, last: int) -> None:
+            add_product(*matrix, dense, more, inner, outer, base, out, first, last)
+
+        self.workers.run(run, matrix.indptr, each=self._each)
 
     def _scattered(self, rows: FloatArray) -> FloatArray:
         """Xᵀ·R of the frequent columns."""
@@ -102,8 +105,17 @@ class Product:
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
         tables = self.workers.room.empty(chunks, len(self._frequent), -(-self.n_labels // 4) * 4)
-        self.workers.run(lambda a, b: scatter_rows(indptr, indices, data, rows, cuts, tables, a, b), indptr[cuts])
+
+        def run(first: int, last: int) -> None:
+            scatter_rows(indptr, indices, data, rows, cuts, tables, first, last)
+
+        self.workers.run(run, indptr[cuts], each=self._each)
         return np.asarray(tables.sum(axis=0)[:, : self.n_labels])
+
+    @property
+    def _each(self) -> float:
+        """Nanoseconds a non-zero."""
+        return 0.3 * self.n_labels
 
     @cached_property
     def _frequent(self) -> IntArray:

@@ -124,7 +124,7 @@ class Chains:
             else:
                 chunks.infer_chunks(*what, plan.cuts, edges, a, b)
 
-        (workers or Workers()).run(run, plan.work)
+        (workers or Workers()).run(run, plan.work, each=0.35 * node.shape[1])
         return Marginals(log_z, node, edges.sum(axis=0))
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
@@ -138,7 +138,7 @@ class Chains:
         def run(a: int, b: int) -> None:
             best_labels(node, edge, self.offsets, self.kind, labels, score, a, b)
 
-        (workers or Workers()).run(run, self.offsets)
+        (workers or Workers()).run(run, self.offsets, each=node.shape[1] ** 2)
         return labels, score
 
     def k_best(self, potentials: Potentials, k: int, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
@@ -152,7 +152,7 @@ class Chains:
         def run(a: int, b: int) -> None:
             k_best_labels(node, edge, self.offsets, self.kind, labels, score, a, b)
 
-        (workers or Workers()).run(run, self.offsets)
+        (workers or Workers()).run(run, self.offsets, each=node.shape[1] ** 2)
         return labels, score
 
     def score(self, potentials: Potentials, labels: IntArray) -> FloatArray:
@@ -176,7 +176,7 @@ class Chains:
         def run(a: int, b: int) -> None:
             chain_entropy(node, self.offsets, self.kind, table, entropy, a, b)
 
-        (workers or Workers()).run(run, self.offsets)
+        (workers or Workers()).run(run, self.offsets, each=node.shape[1] ** 2)
         return entropy
 
     def sample(self, potentials: Potentials, n_samples: int, seed: int, workers: Workers | None = None) -> IntArray:
@@ -192,7 +192,7 @@ class Chains:
         def run(a: int, b: int) -> None:
             sample_labels(node, self.offsets, self.kind, tables, start, labels, a, b)
 
-        (workers or Workers()).run(run, self.offsets)
+        (workers or Workers()).run(run, self.offsets, each=node.shape[1] ** 2)
         return labels
 
     def cuts(self, n_labels: int) -> IntArray:

@@ -100,7 +100,7 @@ class ChainTangent:
                 store, a, b,
             )  # fmt: skip
 
-        workers.run(run, chains.offsets[cuts] * n_labels)
+        workers.run(run, chains.offsets[cuts] * n_labels, each=0.5 * n_labels)
         sums = outer.sum(axis=0) * tables.factor + direct.sum(axis=0)
         self._edge = np.ascontiguousarray(sums[:, :n_labels, :n_labels])
 
@@ -137,7 +137,7 @@ class ChainTangent:
                 outer, direct, self._store, out, a, b,
             )  # fmt: skip
 
-        self._workers.run(run, chains.offsets[cuts] * n_labels)
+        self._workers.run(run, chains.offsets[cuts] * n_labels, each=0.5 * n_labels)
         sums = (outer.sum(axis=0) * tables.factor + direct.sum(axis=0))[:, :n_labels, :n_labels]
         if has_edges:
             sums = sums + edge[:, :n_labels, :n_labels] * self._edge

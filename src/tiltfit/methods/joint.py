@@ -11,7 +11,6 @@ follows the outer gradient down.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,10 +18,8 @@ import numpy as np
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.optimize.lbfgs import Size, minimise, steepest
 from tiltfit.projections.information import Start
-
-Size = Callable[[FloatArray], float]
 
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
 _FOLLOW = 0.05
@@ -132,7 +129,7 @@ def _solve(
             max_iter=max_iter - len(history),
             progress=progress,
             workers=problem.model.workers,
-            size=None if size is steepest else size,
+            size=size,
         )
         weights = found.x
         if found.converged:

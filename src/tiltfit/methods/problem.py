@@ -21,7 +21,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.optimize.lbfgs import steepest
+from tiltfit.optimize.lbfgs import Size, steepest
 from tiltfit.projections.information import Projection, Start, Tilt
 from tiltfit.projections.moment import add_ridge
 from tiltfit.projections.stochastic import project
@@ -88,9 +88,7 @@ class Problem:
         omega[self.labelled] = self.weight[self.labelled]
         return omega
 
-    def gradient_tol(
-        self, tol: float, inner_tol: float = 1e-6, size: Callable[[FloatArray], float] = steepest
-    ) -> float:
+    def gradient_tol(self, tol: float, inner_tol: float = 1e-6, size: Size = steepest) -> float:
         """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
 
         So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
@@ -251,11 +249,9 @@ class Problem:
         features, group = found
         merging = Merging(group, features.n_labels)
         alpha = merging.ridge(self.alpha)
-        return (
-            None
-            if alpha is None
-            else (replace(self, model=replace(self.model, features=features), alpha=alpha), merging)
-        )
+        if alpha is None:
+            return None
+        return replace(self, model=replace(self.model, features=features), alpha=alpha), merging
 
     @cached_property
     def _known(self) -> IntArray:

@@ -57,12 +57,11 @@ class History:
         def run(first: int, last: int) -> None:
             combine(self._vectors, factors, of_gradient, g, pair, x, step, point, bounds, slopes, first, last)
 
-        self._workers.run(run, bounds)
+        self._workers.run(run, bounds, each=0.25 * len(factors))
         return self._vectors[2 * pair], point, float(slopes.sum())
 
-    def move(self, step: float, old: FloatArray, new: FloatArray) -> float:
-        """``step`` along the direction given last took the gradient from ``old`` to ``new``, whose largest entry is
-        returned.
+    def move(self, step: float, old: FloatArray, new: FloatArray) -> None:
+        """``step`` along the direction given last took the gradient from ``old`` to ``new``.
 
         A pair without positive curvature is forgotten at once: it would spoil the estimate.
         """
@@ -70,15 +69,14 @@ class History:
 
         self._order.append(self._next)
         rows, bounds = self._rows, self._bounds
-        products, steepest = np.empty((len(bounds) - 1, 3, rows)), np.empty(len(bounds) - 1)
+        products = np.empty((len(bounds) - 1, 3, rows))
 
         def run(first: int, last: int) -> None:
-            remember(self._vectors, rows, self._next, old, new, bounds, products, steepest, first, last)
+            remember(self._vectors, rows, self._next, old, new, bounds, products, first, last)
 
-        self._workers.run(run, bounds)
+        self._workers.run(run, bounds, each=0.25 * rows)
         if not take_in(self._gram, self._with_gradient, self._length, products, self._next, step):
             self._order.pop()
-        return float(np.max(steepest, initial=0.0))
 
     @property
     def _rows(self) -> int:

@@ -16,9 +16,9 @@ from tiltfit.optimize.line_search import Trial, strong_wolfe
 from tiltfit.optimize.result import FloatArray, Minimum
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+Size = Callable[[FloatArray], float]
 Progress = Callable[[int, float, float, FloatArray], bool | None]
 
-_BLOCK = 1 << 16
 _ROUNDING = 1e-12
 """A Newton-like step that promises less than this fraction of the value is beyond what the value can show."""
 
@@ -32,7 +32,7 @@ def minimise(
     memory: int = 6,
     progress: Progress | None = None,
     workers: Workers | None = None,
-    size: Callable[[FloatArray], float] | None = None,
+    size: Size | None = None,
 ) -> Minimum:
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
@@ -57,7 +57,8 @@ def minimise(
 
     if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
         return done(0, False, "the objective is not finite at the start")
-    largest = (size or steepest)(gradient)
+    size = size or steepest
+    largest = size(gradient)
     for n_iter in range(max_iter):
         if largest <= gradient_tol:
             return done(n_iter, True, "gradient below tolerance")
@@ -72,10 +73,9 @@ def minimise(
             if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
                 return done(n_iter, True, "value no longer falls")
             return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
-        largest = history.move(found.trial.step, gradient, found.trial.gradient)
+        history.move(found.trial.step, gradient, found.trial.gradient)
         x, value, gradient = found.point, found.trial.value, found.trial.gradient
-        if size is not None:
-            largest = size(gradient)
+        largest = size(gradient)
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, False, "stopped by the callback")
@@ -85,6 +85,7 @@ def minimise(
 
 
 def steepest(gradient: FloatArray) -> float:
-    """max|gradient|, NaN if there is one. Block by block: max|·| of a long vector would make another one."""
-    parts = (gradient[a : a + _BLOCK] for a in range(0, len(gradient), _BLOCK))
-    return float(np.max([max(np.max(part), -np.min(part)) for part in parts], initial=0.0))
+    """max|gradient|, NaN if there is one."""
+    from tiltfit.inference.kernels.vectors import largest
+
+    return float(largest(gradient, np.array([0, len(gradient)]), np.ones(1)))

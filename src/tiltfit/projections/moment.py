@@ -64,7 +64,11 @@ def add_ridge(
     strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
     bounds = _blocks(len(weights))
     sums = np.empty(len(bounds) - 1)
-    (workers or Workers()).run(lambda a, b: add_pull(strength, weights, target, gradient, bounds, sums, a, b), bounds)
+
+    def run(first: int, last: int) -> None:
+        add_pull(strength, weights, target, gradient, bounds, sums, first, last)
+
+    (workers or Workers()).run(run, bounds, each=0.6)
     return float(sums.sum())
 
 

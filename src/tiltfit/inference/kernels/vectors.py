@@ -30,16 +30,14 @@ def remember(
     new: FloatArray,
     bounds: IndexArray,
     products: FloatArray,
-    steepest: FloatArray,
     first: int,
     last: int,
 ) -> None:
     """y = new − old goes to row 2·pair + 1 of ``vectors``; the direction d is in row 2·pair.
-    products[k] ← vectors[:rows]·(d, y, new) and steepest[k] ← max|new|, of the blocks first ≤ k < last.
+    products[k] ← vectors[:rows]·(d, y, new), of the blocks first ≤ k < last.
     """
     gradient = np.empty(_PIECE, dtype=vectors.dtype)
     for k in range(first, last):
-        top = np.int64(0)
         products[k] = 0.0
         for a in range(bounds[k], bounds[k + 1], _PIECE):
             b = min(a + _PIECE, bounds[k + 1])
@@ -49,32 +47,28 @@ def remember(
             for i in range(b - a):
                 y[i] = now[i] - before[i]
                 gradient[i] = now[i]
-            top = max(top, _largest(now))
             for r in range(0, rows, 2):
                 _multiply_pair(vectors, r, a, b, d, y, gradient, products[k])
-        steepest[k] = from_bits(top)
 
 
 @kernel
-def _largest(values: FloatArray) -> Any:
-    """The bits of max|values|, those of NaN if there is one: without their sign, numbers are ordered as their bits, and
-    whole numbers are compared several at a time."""
-    top = np.int64(0)
-    for i in range(len(values)):
-        top = max(top, bits(values[i]) & 0x7FFFFFFFFFFFFFFF)
-    return top
+def largest(values: FloatArray, bounds: IndexArray, divisor: FloatArray) -> Any:
+    """max |values[i]|/divisor[k] over bounds[k] ≤ i < bounds[k + 1] and all k, NaN if there is one. Divisors are
+    positive.
 
-
-@kernel
-def largest_in_rows(values: FloatArray, root: FloatArray) -> Any:
-    """max |values[r]|/root[r] over rows r, NaN if there is one. ``values`` is flat, root positive."""
-    width, top = len(values) // max(1, len(root)), 0.0
-    for r in range(len(root)):
-        size = from_bits(_largest(values[r * width : (r + 1) * width])) / root[r]
+    Without their sign, numbers are ordered as their bits, those of NaN above all; and whole numbers are compared
+    several at a time.
+    """
+    greatest = 0.0
+    for k in range(len(divisor)):
+        part, top = values[bounds[k] : bounds[k + 1]], np.int64(0)
+        for i in range(len(part)):
+            top = max(top, bits(part[i]) & 0x7FFFFFFFFFFFFFFF)
+        size = from_bits(top) / divisor[k]
         if size != size:
             return size
-        top = max(top, size)
-    return top
+        greatest = max(greatest, size)
+    return greatest
 
 
 @summing_kernel
