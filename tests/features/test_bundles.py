@@ -69,7 +69,7 @@ def test_products_go_through_bundles(monkeypatch, n_labels, workers, scaled):
     rng = np.random.default_rng(n_labels)
     X = typed(rng, 3000)
     scale = rng.normal(size=X.shape[1]) if scaled else None
-    product, alone = (Product(X, n_labels, Workers(k), scale, often=True) for k in (workers, 1))
+    product, alone = (Product(X, n_labels, Workers(k), scale, reused=True) for k in (workers, 1))
     assert product._bundles is not None
     W, base, R = (rng.normal(size=shape) for shape in ((X.shape[1], n_labels), n_labels, (3000, n_labels)))
     F = np.ones((X.shape[1], 1)) if scale is None else scale[:, None]
@@ -96,7 +96,7 @@ def test_matrices_without_bundles(monkeypatch, kind):
         monkeypatch.setattr(products, "_LARGE", X.shape[0] * 3)
     elif kind == "tiny":
         monkeypatch.setattr(products, "_FEW", X.nnz + 1)
-    product = Product(X, 3, often=kind != "used once")
+    product = Product(X, 3, reused=kind != "used once")
     assert product._bundles is None
     W, R, out = rng.normal(size=(X.shape[1], 3)), rng.normal(size=(3000, 3)), np.empty((X.shape[1], 3))
     np.testing.assert_allclose(product.score(W, np.zeros(3)), X @ W, atol=1e-12)

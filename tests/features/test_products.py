@@ -27,7 +27,7 @@ def zipf(rng, n, d):
 def eager(monkeypatch):
     """Columns count as frequent early, so that small matrices go both ways."""
     monkeypatch.setattr(products, "_LARGE", 0)
-    monkeypatch.setattr(products, "_OFTEN", 3)
+    monkeypatch.setattr(products, "_FREQUENT", 3)
 
 
 @pytest.mark.usefixtures("eager")

@@ -129,8 +129,8 @@ class AttributeFeatures:
     @cached_property
     def _product(self) -> Product:
         # Merged features are those of a solver, which needs them in every iteration.
-        often = self.scale is not None
-        return Product(sparse.csr_array(self.X), self.n_labels, self.workers, self.scale, often)
+        reused = self.scale is not None
+        return Product(sparse.csr_array(self.X), self.n_labels, self.workers, self.scale, reused)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

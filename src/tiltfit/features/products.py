@@ -24,7 +24,7 @@ from tiltfit.features.bundles import Bundles, bundled
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
-_OFTEN = 64  # non-zeros that make a column frequent
+_FREQUENT = 64  # non-zeros that make a column frequent
 _TABLE = 1 << 17  # numbers in the table of frequent columns, at most: it should fit the second-level cache
 _LARGE = 1 << 19  # numbers in R from which on gathering its rows waits for memory
 _FEW, _MANY = 1 << 12, 1 << 20  # non-zeros between which it may pay to look for bundles
@@ -43,14 +43,14 @@ class Compressed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Product:
-    """``X``: CSR, positions × attributes; ``scale``: a factor of each attribute, F = diag(scale), None: 1. ``often``:
+    """``X``: CSR, positions × attributes; ``scale``: a factor of each attribute, F = diag(scale), None: 1. ``reused``:
     it is used again and again, so that it pays to prepare for it (bundles, sorted rows)."""
 
     X: sparse.csr_array
     n_labels: int
     workers: Workers = field(default_factory=Workers)
     scale: FloatArray | None = None
-    often: bool = False
+    reused: bool = False
 
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
         """base + X·F·W. O(non-zeros·labels)."""
@@ -64,9 +64,9 @@ class Product:
         assert len(R) == self.X.shape[0]
         rows, nothing = np.ascontiguousarray(R), np.zeros(self.n_labels)
         self._add(self._columns, rows, self._product(self._bundle_columns, rows), nothing, out, outer=self.scale)
-        often = self._frequent
-        if len(often):
-            out[often] = self._scattered(rows) * (1.0 if self.scale is None else self.scale[often, None])
+        frequent = self._frequent
+        if len(frequent):
+            out[frequent] = self._scattered(rows) * (1.0 if self.scale is None else self.scale[frequent, None])
 
     def _product(self, matrix: Compressed, dense: FloatArray, scale: FloatArray | None = None) -> FloatArray:
         """matrix·diag(scale)·dense."""
@@ -98,9 +98,8 @@ class Product:
         """Xᵀ·R of the frequent columns."""
         from tiltfit.inference.kernels.sparse import scatter_rows
 
-        indptr, indices, data = (
-            np.ascontiguousarray(a) for a in (self._often.indptr, self._often.indices, self._often.data)
-        )
+        columns = self._frequent_columns
+        indptr, indices, data = map(np.ascontiguousarray, (columns.indptr, columns.indices, columns.data))
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
@@ -124,12 +123,12 @@ class Product:
         if n * self.n_labels < _LARGE:
             return np.empty(0, dtype=np.intp)
         counts = np.bincount(self.X.indices, minlength=d)
-        often = np.flatnonzero(counts > _OFTEN)
+        found = np.flatnonzero(counts > _FREQUENT)
         room = _TABLE // self.n_labels
-        return np.sort(often[np.argsort(-counts[often], kind="stable")[:room]])
+        return np.sort(found[np.argsort(-counts[found], kind="stable")[:room]])
 
     @cached_property
-    def _often(self) -> sparse.csr_array:
+    def _frequent_columns(self) -> sparse.csr_array:
         """The frequent columns of X, positions × frequent columns."""
         number = np.full(self.X.shape[1], -1, dtype=np.int32)
         number[self._frequent] = np.arange(len(self._frequent))
@@ -149,7 +148,7 @@ class Product:
     def _bundles(self) -> Bundles | None:
         """None where they would not help: work on larger matrices waits for rare columns, which are in no bundle."""
         in_range = _FEW <= self.X.nnz <= _MANY and self.X.shape[0] * self.n_labels < _LARGE
-        wanted = self.often and in_range and self._is_binary and self.X.has_canonical_format
+        wanted = self.reused and in_range and self._is_binary and self.X.has_canonical_format
         return bundled(self.X) if wanted else None
 
     @cached_property
@@ -187,7 +186,7 @@ class Product:
         then foresees where each ends."""
         indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
         rows = np.arange(len(indptr) - 1, dtype=np.int32)
-        if self.often:
+        if self.reused:
             sorted_rows = np.lexsort((np.diff(indptr), rows // _BLOCK))
             rows = sorted_rows.astype(np.int32)
             places, counts = between(indptr, sorted_rows)
