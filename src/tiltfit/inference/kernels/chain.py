@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
-from tiltfit.inference.kernels.exponentials import factors_tile, greatest_tile
+from tiltfit.inference.kernels.factors import factors_tile, greatest_tile
 from tiltfit.inference.kernels.rescue import log_forward_backward
 from tiltfit.inference.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
 

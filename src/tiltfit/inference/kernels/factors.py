@@ -12,39 +12,13 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from tiltfit.inference.kernels.softmax import BIAS, LEAST, LN2_HIGH, LN2_LOW, LOG2_E, ROUND, TAYLOR
+from tiltfit.inference.kernels.exponential import exp_of_vectors
 from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, constant, contiguous, inline
 
 _INT1, _INT32, _INT64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _WHOLE = ir.VectorType(_INT64, LANES)
 _TOGETHER = 4  # vectors whose exponentials are taken together: more would not fit the registers
 LOWEST = constant(float("-inf"))
-
-
-def exp_of_negative(code: Code, vectors: list[Any]) -> list[Any]:
-    """``softmax.exp_of_negative`` of every lane, step by step for all vectors: so they wait together."""
-    builder, whole_ = code.builder, ir.VectorType(_INT64, code.n_lanes)
-    below = [builder.fcmp_ordered("<", x, code.constant(LEAST)) for x in vectors]
-    inside = [builder.select(mask, code.constant(LEAST), x) for mask, x in zip(below, vectors, strict=True)]
-    shifted = [code.plus(code.times(x, code.constant(LOG2_E)), code.constant(ROUND)) for x in inside]
-    whole = [builder.fsub(x, code.constant(ROUND)) for x in shifted]
-    rest = [code.minus(x, code.times(n, code.constant(LN2_HIGH))) for x, n in zip(inside, whole, strict=True)]
-    rest = [code.minus(r, code.times(n, code.constant(LN2_LOW))) for r, n in zip(rest, whole, strict=True)]
-    # Even and odd terms by themselves: half the wait of one term after the other.
-    square = [code.times(r, r) for r in rest]
-    even, odd = ([code.constant(TAYLOR[k])] * len(vectors) for k in (12, 13))
-    for k in range(10, -1, -2):
-        even = [
-            code.plus(code.times(value, r), code.constant(TAYLOR[k])) for value, r in zip(even, square, strict=True)
-        ]
-        odd = [
-            code.plus(code.times(value, r), code.constant(TAYLOR[k + 1])) for value, r in zip(odd, square, strict=True)
-        ]
-    series = [code.plus(code.times(o, r), e) for o, r, e in zip(odd, rest, even, strict=True)]
-    bits = [builder.add(builder.bitcast(x, whole_), ir.Constant(whole_, [BIAS] * code.n_lanes)) for x in shifted]
-    power = [builder.bitcast(builder.shl(x, ir.Constant(whole_, [52] * code.n_lanes)), code.kind) for x in bits]
-    values = [code.times(*pair) for pair in zip(power, series, strict=True)]
-    return [builder.select(mask, code.constant(0.0), value) for mask, value in zip(below, values, strict=True)]
 
 
 def _scores(code: Code, node: Any, row: Any, column: Any, width: int) -> list[Any]:
@@ -98,7 +72,7 @@ def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
         smallest = code.load(least.data)
         below = [builder.fsub(scores, top) for scores in _scores(code, node, row, column, width)]
         for n in range(0, width, _TOGETHER):
-            for m, value in enumerate(exp_of_negative(code, below[n : n + _TOGETHER]), start=n):
+            for m, value in enumerate(exp_of_vectors(code, below[n : n + _TOGETHER]), start=n):
                 code.store(value, code.element(local, t, column), m)
         for value in below:
             finite = builder.select(builder.fcmp_ordered(">", value, LOWEST), value, constant(0.0))
