@@ -165,9 +165,16 @@ def test_groups_are_of_about_the_same_length():
         assert lengths[group].sum() >= 0.75 * len(group) * lengths[group].max()
 
 
-@pytest.mark.parametrize(("n_kinds", "n_labels", "length"), [(2, 6, 9), (1, 3, 9), (1, 6, 5000)])
+@pytest.mark.parametrize(
+    ("n_kinds", "n_labels", "length"), [(2, 6, 9), (1, 3, 9), (1, 6, 5000), (1, 193, 9), (1, 2048, 1)]
+)
 def test_no_groups(n_kinds, n_labels, length):
     assert members_by_group(plan(np.full(20, length), n_kinds, n_labels)) == [[k] for k in range(20)]
+
+
+@pytest.mark.parametrize("n_labels", [4, 192])
+def test_groups_with_the_fewest_and_the_most_labels(n_labels):
+    assert [len(group) for group in members_by_group(plan(np.full(20, 9), 1, n_labels))] == [8, 8, 1, 1, 1, 1]
 
 
 def test_no_sequences():
