@@ -13,12 +13,12 @@ from numba import types
 from numba.core import cgutils
 
 from tiltfit.inference.kernels.exponential import exp_of_vectors
-from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, constant, contiguous, inline
+from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, contiguous, inline
 
 _INT1, _INT32, _INT64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _WHOLE = ir.VectorType(_INT64, LANES)
 _TOGETHER = 4  # vectors whose exponentials are taken together: more would not fit the registers
-LOWEST = constant(float("-inf"))
+_LOWEST = float("-inf")
 
 
 def _scores(code: Code, node: Any, row: Any, column: Any, width: int) -> list[Any]:
@@ -31,7 +31,7 @@ def _scores(code: Code, node: Any, row: Any, column: Any, width: int) -> list[An
     pointer = VECTOR.as_pointer()
     kind = ir.FunctionType(VECTOR, [pointer, _INT32, ir.VectorType(_INT1, LANES), VECTOR])
     masked = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0v4f64")  # type: ignore[no-untyped-call]
-    last = builder.call(masked, [code.vector(address, width - 1), _INT32(8), mask, LOWEST])
+    last = builder.call(masked, [code.vector(address, width - 1), _INT32(8), mask, code.constant(_LOWEST)])
     return [*(code.load(address, n) for n in range(width - 1)), last]
 
 
@@ -45,7 +45,7 @@ def _greatest_code(context: Any, builder: Any, signature: Any, arguments: Any) -
         return builder.select(builder.fcmp_ordered(">", one, other), one, other)
 
     def body(width: int) -> None:
-        top = LOWEST  # second in every comparison: it stays where the other is NaN
+        top = code.constant(_LOWEST)  # second in every comparison: it stays where the other is NaN
         for scores in _scores(code, node, row, column, width):
             top = greater(scores, top)
         a, b, c, d = code.lanes(top)
@@ -75,7 +75,7 @@ def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
             for m, value in enumerate(exp_of_vectors(code, below[n : n + _TOGETHER]), start=n):
                 code.store(value, code.element(local, t, column), m)
         for value in below:
-            finite = builder.select(builder.fcmp_ordered(">", value, LOWEST), value, constant(0.0))
+            finite = builder.select(builder.fcmp_ordered(">", value, code.constant(_LOWEST)), value, code.constant(0.0))
             smallest = builder.select(builder.fcmp_ordered("<", finite, smallest), finite, smallest)
         code.store(smallest, least.data)
 
