@@ -83,12 +83,12 @@ def by_label(x):
 
 def by_sequence(x):
     """Vectors of eight sequences."""
-    from tiltfit.inference.kernels.abreast import _load, new_room
+    from tiltfit.inference.kernels.abreast import _load, new_group_scratch
 
-    n, room = len(x) // 8, new_room(len(x) // 8, 6)
-    room.first[:], room.length[:] = n * np.arange(8), n
-    assert _load(np.column_stack([np.zeros(len(x)), x]), room, n, np.inf)
-    return room.local[:, 1:6].transpose(2, 0, 1).reshape(x.shape)
+    n, scratch = len(x) // 8, new_group_scratch(len(x) // 8, 6)
+    scratch.first[:], scratch.length[:] = n * np.arange(8), n
+    assert _load(np.column_stack([np.zeros(len(x)), x]), scratch, n, np.inf)
+    return scratch.local[:, 1:6].transpose(2, 0, 1).reshape(x.shape)
 
 
 @pytest.mark.parametrize("exp", [one_at_a_time, by_label, by_sequence])

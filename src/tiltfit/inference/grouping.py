@@ -21,7 +21,7 @@ _EVEN = 0.75  # of the steps of a group at least so many must be those of its se
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Grouping:
     """Group g has the sequences members[groups[g] : groups[g + 1]], one or eight; chunk c the groups from cuts[c] up to
     cuts[c + 1]. ``work``: how much there is before each chunk."""
 
@@ -36,11 +36,11 @@ class Plan:
         return len(self.groups) <= len(self.members)
 
 
-def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
+def grouped(lengths: IntArray, n_kinds: int, n_labels: int) -> Grouping:
     """Groups of eight where edges are all of one kind, labels neither few nor many, and eight sequences about as long
     as each other; else one by one.
 
-    >>> made = plan(np.array([5, 9, 5, 5, 5, 4, 5, 5, 5]), 1, 6)
+    >>> made = grouped(np.array([5, 9, 5, 5, 5, 4, 5, 5, 5]), 1, 6)
     >>> made.members.tolist(), made.groups.tolist()
     ([5, 0, 2, 3, 4, 6, 7, 8, 1], [0, 8, 9])
     """
@@ -55,7 +55,7 @@ def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
     groups = np.flatnonzero(begins)
     ends = np.concatenate([[0], np.cumsum(lengths[members])])[groups]
     cuts = edge_chunks(ends, n_kinds, n_labels)
-    return Plan(members, groups, cuts, ends[cuts] * n_labels)
+    return Grouping(members, groups, cuts, ends[cuts] * n_labels)
 
 
 def chunks(ends: IntArray, size: int, least: int = _CHUNK) -> IntArray:
