@@ -1,4 +1,9 @@
-"""Forward–backward over all sequences, chunk by chunk, each sequence in the way that is fastest for it."""
+"""Forward–backward over all sequences, chunk by chunk, each sequence in the way that is fastest for it.
+
+    edges[c] = Σ_{s in c} w_s·Σ_t p_s(y_{t−1}, y_t) = Φ∘Σ_{s in c} w_s·Σ_t a_{t−1} ⊗ V_t + direct
+
+over the edges of each kind, with a, V and Φ of ``chain``; ``direct`` is of the sequences that ``rescue`` takes.
+"""
 
 from __future__ import annotations
 

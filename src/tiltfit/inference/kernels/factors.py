@@ -1,5 +1,7 @@
 """Rows of log-potentials to rows of factors, on registers: a row at a time, all its vectors side by side.
 
+    ψ_t = exp(s_t − max s_t)
+
 An exponential is a chain of some twenty operations that wait for each other; the vectors of a row are independent
 chains, and the next row's do not wait for them either. Written in LLVM's terms for the reason that ``tiles`` gives.
 """
