@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from tests.oracles.sequences import World
 
+from tiltfit import expect, word
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.merging import Merging, twins
@@ -140,3 +142,43 @@ def test_a_development_set_sees_all_weights():
     )  # fmt: skip
     assert set(seen) == {problem.model.n_weights} == {len(fit.weights)}
     assert fit.dev_score == score(fit.weights)
+
+
+STATEMENTS = {
+    "soft": [expect("x", given=word("a")).about(0.8), expect.stay().about(0.7)],
+    "hard": [expect("x", given=word("a")).at_least(0.8), expect.segments("z", per="sequence").at_most(1.1)],
+}
+
+
+def constrained(constraints):
+    """Sequences with all labels, with some and with none; γ ≠ 1, weights of instances, and free intercepts."""
+    rng = np.random.default_rng(4)
+    tokens = [rng.choice(["a", "b", ","], size=n).tolist() for n in rng.integers(2, 6, size=20)]
+    labels = [rng.choice(["x", "y", "z"], size=len(x)).tolist() for x in tokens]
+    for s in range(6, 20):
+        labels[s] = [label if s < 12 and t % 2 else None for t, label in enumerate(labels[s])]
+    world = World(tokens, ["x", "y", "z"], labels, rng.random(20) + 0.5, n_kinds=1)
+    numbers = np.array([["x", "y", "z", None].index(label) for row in labels for label in row])
+    nodes = AttributeFeatures(doubled(rng, len(numbers), 9), 3)
+    model = LogLinear(ChainFeatures(nodes, np.ones((1, 1))), world.structure)
+    alpha = np.full(model.n_weights, 0.3)
+    nodes.unpack(alpha[: nodes.n_weights])[1][:] = 0.0
+    grounded = world.ground(constraints)
+    labels = np.where(numbers == 3, -1, numbers)
+    return Problem(model, labels, world.weights, alpha, 0.6, grounded.tilt, grounded.touched)
+
+
+@pytest.mark.parametrize("how", sorted(STATEMENTS))
+def test_the_minimum_under_constraints_is_that_without_merging(how, monkeypatch):
+    problem = constrained(STATEMENTS[how])
+    start = np.zeros(problem.model.n_weights)
+    fit = solve_jointly(problem, start, max_iter=500, tol=1e-7)
+    assert problem.active.merged is not None
+    assert problem.active.merged[1].is_even(fit.weights)
+    assert fit.projection is not None
+    assert np.count_nonzero(np.abs(fit.projection.prices) > 0.1) >= 2  # constraints have a say
+    monkeypatch.setattr(Problem, "merged", None)
+    plain = solve_jointly(constrained(STATEMENTS[how]), start, max_iter=500, tol=1e-7)
+    assert fit.objective == pytest.approx(plain.objective, rel=1e-10)
+    # By α = 0.3 and gradients of about 10⁻⁶, which tol leaves.
+    np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-5)

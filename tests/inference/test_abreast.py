@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.grouping import Plan, plan
+from tiltfit.inference.grouping import Grouping, grouped
 from tiltfit.inference.potentials import Potentials
 
 
@@ -21,10 +21,12 @@ def chains_of(lengths):
 def one_by_one(chains, potentials, weight):
     """With a second kind of edge that never occurs no sequences are put side by side."""
     alone = Chains(chains.offsets, chains.kind, 2)
+    assert not alone.grouping(potentials.node.shape[1]).is_grouped
     return alone.infer(Potentials(potentials.node, np.repeat(potentials.edge, 2, axis=0)), weight=weight)
 
 
-def assert_same(chains, potentials, weight):
+def assert_same(chains, potentials, weight, *, can_be_grouped=True):
+    assert chains.grouping(potentials.node.shape[1]).is_grouped or not can_be_grouped
     got, expected = chains.infer(potentials, weight=weight), one_by_one(chains, potentials, weight)
     np.testing.assert_allclose(got.log_z, expected.log_z, rtol=1e-12)
     np.testing.assert_allclose(got.node, expected.node, atol=1e-12)
@@ -45,7 +47,9 @@ def test_the_same_as_one_after_the_other(seed, n_labels, longest, n_sequences, s
     chains = chains_of(rng.integers(max(1, longest - 3), longest + 1, size=n_sequences))
     node = scale * rng.normal(size=(chains.offsets[-1], n_labels))
     edge = min(scale, 50.0) * rng.normal(size=(1, n_labels, n_labels))
-    assert_same(chains, Potentials(node, edge), rng.choice([0.0, 0.5, 1.0], size=n_sequences))
+    weight = rng.choice([0.0, 0.5, 1.0], size=n_sequences)
+    even = chains.lengths.min() >= 0.75 * chains.lengths.max()  # any eight of them are a group; else some may be
+    assert_same(chains, Potentials(node, edge), weight, can_be_grouped=even)
 
 
 @pytest.mark.parametrize("n_labels", [4, 13, 22])
@@ -70,6 +74,7 @@ def test_a_nan_stays_where_it_is():
     rng = np.random.default_rng(0)
     chains = chains_of(np.full(16, 6))
     node, edge = rng.normal(size=(96, 5)), rng.normal(size=(1, 5, 5))
+    assert chains.grouping(5).is_grouped
     clean = chains.infer(Potentials(node, edge))
     node[20, 2] = np.nan  # in the fourth sequence
     got = chains.infer(Potentials(node, edge))
@@ -83,6 +88,7 @@ def test_the_same_bits_at_any_number_of_threads(workers):
     rng = np.random.default_rng(0)
     chains = chains_of(rng.integers(10, 40, size=500))
     potentials = Potentials(rng.normal(size=(chains.offsets[-1], 9)), rng.normal(size=(1, 9, 9)))
+    assert chains.grouping(9).is_grouped
     one, several = chains.infer(potentials), chains.infer(potentials, Workers(workers))
     for a, b in zip((one.log_z, one.node, one.edge), (several.log_z, several.node, several.edge), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -90,7 +96,7 @@ def test_the_same_bits_at_any_number_of_threads(workers):
 
 def side_by_side(lengths, n_labels, *, node=None, members=None, room=None):
     """What ``infer_abreast`` returns for the first group, and whether it changed anything."""
-    from tiltfit.inference.kernels.abreast import infer_abreast, new_room
+    from tiltfit.inference.kernels.abreast import infer_abreast, new_group_scratch
     from tiltfit.inference.kernels.chain import edge_tables
 
     rng = np.random.default_rng(0)
@@ -99,8 +105,8 @@ def side_by_side(lengths, n_labels, *, node=None, members=None, room=None):
     before, log_z, outer = node.copy(), np.full(len(chains), np.nan), np.zeros((128, 128))
     tables = edge_tables(rng.normal(size=(1, n_labels, n_labels)))
     members = np.arange(8) if members is None else members
-    room = new_room(*(room or (int(max(lengths)), n_labels)))
-    done = infer_abreast(node, log_z, np.ones(len(chains)), chains.offsets, members, tables, room, outer)
+    scratch = new_group_scratch(*(room or (int(max(lengths)), n_labels)))
+    done = infer_abreast(node, log_z, np.ones(len(chains)), chains.offsets, members, tables, scratch, outer)
     changed = not (np.array_equal(node, before, equal_nan=True) and np.isnan(log_z).all() and not outer.any())
     return done, changed
 
@@ -146,24 +152,31 @@ def test_the_widest_spread(extra):
     assert_same(chains, Potentials(node, edge), None)
 
 
-def members_by_group(made: Plan):
+def members_by_group(made: Grouping):
     return [made.members[a:b].tolist() for a, b in zip(made.groups[:-1], made.groups[1:], strict=True)]
 
 
 def test_groups_are_of_about_the_same_length():
     lengths = np.array([9, 50, 10, 9, 300, 11, 9, 1, 10, 9, 2, 3, 9, 9, 8, 10, 9, 9])
-    found = members_by_group(plan(lengths, 1, 6))
+    found = members_by_group(grouped(lengths, 1, 6))
     assert sorted(m for group in found for m in group) == list(range(18))
     assert {len(group) for group in found} == {1, 8}
     for group in found:
         assert lengths[group].sum() >= 0.75 * len(group) * lengths[group].max()
 
 
-@pytest.mark.parametrize(("n_kinds", "n_labels", "length"), [(2, 6, 9), (1, 3, 9), (1, 6, 5000)])
+@pytest.mark.parametrize(
+    ("n_kinds", "n_labels", "length"), [(2, 6, 9), (1, 3, 9), (1, 6, 5000), (1, 193, 9), (1, 2048, 1)]
+)
 def test_no_groups(n_kinds, n_labels, length):
-    assert members_by_group(plan(np.full(20, length), n_kinds, n_labels)) == [[k] for k in range(20)]
+    assert members_by_group(grouped(np.full(20, length), n_kinds, n_labels)) == [[k] for k in range(20)]
+
+
+@pytest.mark.parametrize("n_labels", [4, 192])
+def test_groups_with_the_fewest_and_the_most_labels(n_labels):
+    assert [len(group) for group in members_by_group(grouped(np.full(20, 9), 1, n_labels))] == [8, 8, 1, 1, 1, 1]
 
 
 def test_no_sequences():
-    made = plan(np.empty(0, dtype=np.intp), 1, 6)
+    made = grouped(np.empty(0, dtype=np.intp), 1, 6)
     assert (made.members.tolist(), made.groups.tolist(), made.work[-1]) == ([], [0], 0)

@@ -431,3 +431,43 @@ def test_a_row_of_nothing_and_a_row_with_nan():
     node[1, 2] = np.nan
     assert load(node, 0, 3, scratch.local, scratch.least)[0] == 0.0
     assert np.isnan(scratch.local[1]).tolist() == [False, False, True, False, False, False, False, False]
+
+
+@pytest.mark.parametrize("n_labels", [1, 2, 3, 4, 5, 13, 16, 17, 31, 70])
+def test_tables_of_edges_agree_with_numpy(n_labels):
+    from tiltfit.inference.kernels.chain import edge_tables, padded
+
+    rng = np.random.default_rng(n_labels)
+    edge = 30 * rng.normal(size=(5, n_labels, n_labels))
+    edge[1, rng.random((n_labels, n_labels)) < 0.3] = -np.inf
+    edge[2] = -np.inf
+    edge[3, -1, 0] -= 720.0  # less than the least double with all its digits
+    edge[4, 0, n_labels // 2] = np.nan
+    got, inner = edge_tables(edge), (slice(None), slice(n_labels), slice(n_labels))
+    finite = [table[table != -np.inf] for table in edge]
+    top = np.array([np.max(table) if len(table) else 0.0 for table in finite])
+    np.testing.assert_array_equal(got.top, top)
+    np.testing.assert_array_equal(got.spread, [np.ptp(table) if len(table) else 0.0 for table in finite])
+    below = edge - top[:, None, None]
+    expected = np.where(below < -708, 0.0, np.exp(below))
+    np.testing.assert_array_equal(got.log[inner], edge)
+    np.testing.assert_allclose(got.factor[inner], expected, rtol=4e-16)
+    for table, table_t, padding in ((got.factor, got.factor_t, 0.0), (got.log, got.log_t, -np.inf)):
+        assert table.shape == (5, padded(n_labels), padded(n_labels))
+        np.testing.assert_array_equal(table_t, table.transpose(0, 2, 1))
+        assert np.all(table[:, n_labels:] == padding)
+        assert np.all(table[:, :, n_labels:] == padding)
+
+
+@pytest.mark.parametrize("n_sequences", [1, 8])
+@pytest.mark.parametrize("far", [650.0, 700.0, 720.0, 800.0])
+def test_an_edge_far_below_the_others_that_must_be_taken(far, n_sequences):
+    chains = Chains(np.arange(0, 2 * n_sequences + 1, 2), np.zeros(2 * n_sequences, np.int32), 1)
+    node, edge = np.full((2 * n_sequences, 4), -np.inf), np.zeros((1, 4, 4))
+    node[::2, 0], node[1::2, 1], edge[0, 0, 1] = 0.0, 0.0, -far
+    potentials = Potentials(node, edge)
+    got = chains.infer(potentials)
+    np.testing.assert_allclose(got.log_z, -far)
+    assert got.node.argmax(axis=1).tolist() == [0, 1] * n_sequences
+    assert got.edge[0, 0, 1] == pytest.approx(n_sequences) == pytest.approx(got.edge.sum())
+    assert chains.sample(potentials, 2, 0).tolist() == [[0, 1] * n_sequences] * 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -52,15 +54,56 @@ def test_all_labels_forbidden_is_zero_mass_not_nan():
     assert got.node.tolist() == [[0.0, 0.0, 0.0]]
 
 
-def test_the_exponential_to_one_unit_in_the_last_place():
-    from tiltfit.inference.kernels.softmax import exp_of_negative
-
+@pytest.fixture(scope="module")
+def exponentials():
+    """10⁵ numbers in rows of five, and eˣ as a double and what it lacks."""
     rng = np.random.default_rng(0)
-    x = np.concatenate([-rng.random(3000), -708 * rng.random(3000), [0.0, -0.0, -1e-300, -708.0]])
-    got = np.array([exp_of_negative(v) for v in x])
-    np.testing.assert_allclose(got, np.exp(x), rtol=np.finfo(float).eps, atol=0)
-    assert exp_of_negative(-708.1) == exp_of_negative(-np.inf) == 0.0
+    x = np.concatenate([-rng.random(49_996), -708 * rng.random(50_000), [0.0, -0.0, -1e-300, -708.0]])
+    with localcontext(prec=25):
+        exact = [Decimal(v).exp() for v in x.tolist()]
+        nearest = [float(value) for value in exact]
+        rest = [float(value - Decimal(near)) for value, near in zip(exact, nearest, strict=True)]
+    return x.reshape(-1, 5), np.reshape(nearest, (-1, 5)), np.reshape(rest, (-1, 5))
+
+
+def one_at_a_time(x):
+    from tiltfit.inference.kernels.exponential import exp_of_negative
+
+    return np.array([[exp_of_negative(v) for v in row] for row in x.tolist()])
+
+
+def by_label(x):
+    """Vectors of labels. A label of score 0 is the greatest of its row, so that nothing is taken off the others."""
+    from tiltfit.inference.kernels.chain import load
+
+    local = np.empty((len(x), 8))
+    load(np.column_stack([np.zeros(len(x)), x]), 0, len(x), local, np.empty(4))
+    return local[:, 1:6]
+
+
+def by_sequence(x):
+    """Vectors of eight sequences."""
+    from tiltfit.inference.kernels.abreast import _load, new_group_scratch
+
+    n, scratch = len(x) // 8, new_group_scratch(len(x) // 8, 6)
+    scratch.first[:], scratch.length[:] = n * np.arange(8), n
+    assert _load(np.column_stack([np.zeros(len(x)), x]), scratch, n, np.inf)
+    return scratch.local[:, 1:6].transpose(2, 0, 1).reshape(x.shape)
+
+
+@pytest.mark.parametrize("exp", [one_at_a_time, by_label, by_sequence])
+def test_the_exponential_to_one_unit_in_the_last_place(exp, exponentials):
+    x, nearest, rest = exponentials
+    assert np.max(np.abs((exp(x) - nearest) - rest) / np.spacing(nearest)) <= 1.0
+    ends = np.tile([0.0, -708.1, -1e300, -np.inf, -745.0], (8, 1))
+    assert exp(ends).tolist() == [[1.0, 0.0, 0.0, 0.0, 0.0]] * 8
+
+
+def test_the_exponential_of_nan():
+    from tiltfit.inference.kernels.exponential import exp_of_negative
+
     assert np.isnan(exp_of_negative(np.nan))
+    assert np.isnan(by_label(np.full((8, 5), np.nan))).all()
 
 
 @pytest.mark.parametrize("n_labels", [1, 2, 7, 64, 3000])

@@ -75,7 +75,7 @@ def _join(
     from tiltfit.inference.kernels.pairs import count_pairs, join_pairs
 
     size = 1 << int(2 * max(1, np.sum(ends - starts))).bit_length()
-    keys, counts, numbers = np.full(size, -1), np.zeros(size, np.int32), np.full(size, -1, np.int32)
+    keys, counts, numbers = np.full(size, -1, np.int64), np.zeros(size, np.int32), np.full(size, -1, np.int32)
     count_pairs(starts, ends, values, keys, counts)
     pairs = np.empty((int(np.count_nonzero(counts >= _OFTEN)), 2), np.int32)
     found = join_pairs(starts, ends, values, keys, counts, _OFTEN, numbers, next_number, pairs)

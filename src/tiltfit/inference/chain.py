@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from tiltfit.errors import DataError
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.grouping import Plan, edge_chunks, plan
+from tiltfit.inference.grouping import Grouping, edge_chunks, grouped
 from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
 
 IntArray = npt.NDArray[np.intp]
@@ -112,19 +112,19 @@ class Chains:
         from tiltfit.inference.kernels.chain import edge_tables
 
         node, edge = self.checked(potentials, overwrite=overwrite)
-        log_z, tables, plan = np.empty(len(self)), edge_tables(edge), self.plan(node.shape[1])
+        log_z, tables, grouping = np.empty(len(self)), edge_tables(edge), self.grouping(node.shape[1])
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
-        edges = np.empty((len(plan.cuts) - 1, *edge.shape))
+        edges = np.empty((len(grouping.cuts) - 1, *edge.shape))
 
         what = (node, log_z, weights, self.offsets, self.kind, self.by_kind, tables)
 
         def run(a: int, b: int) -> None:
-            if plan.is_grouped:  # two kernels, as the one for groups takes long to compile
-                chunks.infer_groups(*what, plan.groups, plan.members, plan.cuts, edges, a, b)
+            if grouping.is_grouped:  # two kernels, as the one for groups takes long to compile
+                chunks.infer_groups(*what, grouping.groups, grouping.members, grouping.cuts, edges, a, b)
             else:
-                chunks.infer_chunks(*what, plan.cuts, edges, a, b)
+                chunks.infer_chunks(*what, grouping.cuts, edges, a, b)
 
-        (workers or Workers()).run(run, plan.work, each=0.35 * node.shape[1])
+        (workers or Workers()).run(run, grouping.work, each=0.35 * node.shape[1])
         return Marginals(log_z, node, edges.sum(axis=0))
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
@@ -199,14 +199,14 @@ class Chains:
         """Bounds of chunks of sequences, for kernels that take one sequence after the other."""
         return edge_chunks(self.offsets, self.n_kinds, n_labels)
 
-    def plan(self, n_labels: int) -> Plan:
+    def grouping(self, n_labels: int) -> Grouping:
         """Groups of sequences, and chunks of groups."""
-        if n_labels not in self._plans:
-            self._plans[n_labels] = plan(self.lengths, self.n_kinds, n_labels)
-        return self._plans[n_labels]
+        if n_labels not in self._groupings:
+            self._groupings[n_labels] = grouped(self.lengths, self.n_kinds, n_labels)
+        return self._groupings[n_labels]
 
     @cached_property
-    def _plans(self) -> dict[int, Plan]:
+    def _groupings(self) -> dict[int, Grouping]:
         """Those that were needed so far, by the number of labels."""
         return {}
 

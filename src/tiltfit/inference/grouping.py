@@ -15,12 +15,13 @@ _ROOM = 1 << 20  # numbers in all sums of edges together, about
 
 _ABREAST = 8  # as many as ``kernels.abreast_tiles`` takes
 _FEWEST_LABELS = 4
+_MOST_LABELS = 192  # with more, sums over pairs of labels, in four numbers each, cost what side by side wins
 _LARGEST = 4096  # positions times labels of a sequence: what is kept of eight such should stay in the cache
 _EVEN = 0.75  # of the steps of a group at least so many must be those of its sequences
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Grouping:
     """Group g has the sequences members[groups[g] : groups[g + 1]], one or eight; chunk c the groups from cuts[c] up to
     cuts[c + 1]. ``work``: how much there is before each chunk."""
 
@@ -35,10 +36,11 @@ class Plan:
         return len(self.groups) <= len(self.members)
 
 
-def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
-    """Groups of eight where edges are all of one kind and eight sequences are about as long; else one by one.
+def grouped(lengths: IntArray, n_kinds: int, n_labels: int) -> Grouping:
+    """Groups of eight where edges are all of one kind, labels neither few nor many, and eight sequences about as long
+    as each other; else one by one.
 
-    >>> made = plan(np.array([5, 9, 5, 5, 5, 4, 5, 5, 5]), 1, 6)
+    >>> made = grouped(np.array([5, 9, 5, 5, 5, 4, 5, 5, 5]), 1, 6)
     >>> made.members.tolist(), made.groups.tolist()
     ([5, 0, 2, 3, 4, 6, 7, 8, 1], [0, 8, 9])
     """
@@ -46,14 +48,14 @@ def plan(lengths: IntArray, n_kinds: int, n_labels: int) -> Plan:
     eights = lengths[members[: len(members) // _ABREAST * _ABREAST]].reshape(-1, _ABREAST)
     longest = eights.max(axis=1, initial=1)
     abreast = (eights.sum(axis=1) >= _EVEN * _ABREAST * longest) & (longest * n_labels <= _LARGEST)
-    if n_kinds != 1 or n_labels < _FEWEST_LABELS or not np.any(abreast):
+    if n_kinds != 1 or not _FEWEST_LABELS <= n_labels <= _MOST_LABELS or not np.any(abreast):
         members, abreast = np.arange(len(lengths)), abreast[:0]
     begins = np.ones(len(members) + 1, dtype=np.bool_)
     begins[: _ABREAST * len(abreast)].reshape(-1, _ABREAST)[abreast, 1:] = False
     groups = np.flatnonzero(begins)
     ends = np.concatenate([[0], np.cumsum(lengths[members])])[groups]
     cuts = edge_chunks(ends, n_kinds, n_labels)
-    return Plan(members, groups, cuts, ends[cuts] * n_labels)
+    return Grouping(members, groups, cuts, ends[cuts] * n_labels)
 
 
 def chunks(ends: IntArray, size: int, least: int = _CHUNK) -> IntArray:

@@ -39,8 +39,8 @@ IndexArray = npt.NDArray[Any]
 _WIDEST_SPREAD = 330.0
 
 
-class Room(NamedTuple):
-    """For one group at a time, of up to n steps: one a thread."""
+class GroupScratch(NamedTuple):
+    """Room for one group at a time, of up to n steps: one a thread."""
 
     local: FloatArray  # [n, P, 8], P above L: ψ, then the node marginals
     ahead: FloatArray  # [n, P, 8]: a
@@ -58,7 +58,7 @@ class Room(NamedTuple):
 
 
 @kernel
-def new_room(n: int, n_labels: int) -> Room:
+def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
     """Room for sequences of up to ``n`` positions."""
     # Even labels, as edges are summed two at a time; and an odd number of cache lines a step, or a column would fall
     # into a few sets of the cache.
@@ -66,7 +66,7 @@ def new_room(n: int, n_labels: int) -> Room:
     local, ahead, back = np.empty((n, width, ABREAST)), np.empty((n, width, ABREAST)), np.empty((n + 1, width, ABREAST))
     ahead[:, n_labels:] = 0.0
     scale, total, end = np.empty((n, ABREAST)), np.empty((n, ABREAST)), np.empty((n, ABREAST))
-    return Room(
+    return GroupScratch(
         local, ahead, back, scale, total, end, np.empty((width, width, LANES)),
         np.empty(ABREAST), np.empty((2, ABREAST)),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
@@ -81,46 +81,47 @@ def _block(n_labels: int) -> int:
 
 
 @kernel
-def _at(room: Room, t: int) -> None:
+def _at(scratch: GroupScratch, t: int) -> None:
     """``rows``: where step t of every sequence is; its last position once it has ended."""
     for lane in range(ABREAST):
-        room.rows[lane] = room.first[lane] + min(t, room.length[lane] - 1)
+        scratch.rows[lane] = scratch.first[lane] + min(t, scratch.length[lane] - 1)
 
 
 @kernel
-def _load(node: FloatArray, room: Room, steps: int, widest: float) -> bool:
+def _load(node: FloatArray, scratch: GroupScratch, steps: int, widest: float) -> bool:
     """ψ, Σ max s and the widest spread of every sequence; False if one is wider than ``widest``. O(steps·L)."""
-    n_labels, top, low = node.shape[1], room.seen[0], room.seen[1]
-    room.tops[:], low[:] = 0.0, 0.0
+    n_labels, top, low = node.shape[1], scratch.seen[0], scratch.seen[1]
+    scratch.tops[:], low[:] = 0.0, 0.0
     for t in range(steps):
-        _at(room, t)
+        _at(scratch, t)
         top[:] = -np.inf
         for y in range(0, n_labels, LANES):
-            gather_block(node, room.rows, min(y, n_labels - LANES), room.local, t, top)
+            gather_block(node, scratch.rows, min(y, n_labels - LANES), scratch.local, t, top)
         for y in range(0, n_labels, 2):
-            factors_block(min(2, n_labels - y), room.local, t, y, top, low)
+            factors_block(min(2, n_labels - y), scratch.local, t, y, top, low)
         for lane in range(ABREAST):
-            room.tops[lane] += top[lane] if t < room.length[lane] else 0.0
+            scratch.tops[lane] += top[lane] if t < scratch.length[lane] else 0.0
             if not low[lane] >= -widest:
                 return False
     return True
 
 
 @kernel
-def _forward(room: Room, table: FloatArray, steps: int, n_labels: int) -> None:
+def _forward(scratch: GroupScratch, table: FloatArray, steps: int, n_labels: int) -> None:
     """a, c and Σa. O(steps·L²)."""
     block = _block(n_labels)
-    room.total[:steps], room.scale[0] = 0.0, 1.0
+    scratch.total[:steps], scratch.scale[0] = 0.0, 1.0
     for y in range(n_labels):
         for lane in range(ABREAST):
-            room.ahead[0, y, lane] = room.local[0, y, lane]
-            room.total[0, lane] += room.local[0, y, lane]
+            scratch.ahead[0, y, lane] = scratch.local[0, y, lane]
+            scratch.total[0, lane] += scratch.local[0, y, lane]
     for t in range(1, steps):
         for lane in range(ABREAST):
-            room.scale[t, lane] = 1.0 / room.total[t - 1, lane] if t < room.length[lane] else 0.0
+            scratch.scale[t, lane] = 1.0 / scratch.total[t - 1, lane] if t < scratch.length[lane] else 0.0
         for y in range(0, n_labels, block):
             forward_block(
-                min(block, n_labels - y), room.ahead, t, table, n_labels, room.local, room.scale, room.total, y
+                min(block, n_labels - y), scratch.ahead, t, table, n_labels, scratch.local, scratch.scale,
+                scratch.total, y,
             )  # fmt: skip
 
 
@@ -137,39 +138,40 @@ def _log_sum(total: FloatArray, lane: int, length: int) -> float:
 
 
 @kernel
-def _backward(node: FloatArray, room: Room, table_t: FloatArray, steps: int) -> None:
+def _backward(node: FloatArray, scratch: GroupScratch, table_t: FloatArray, steps: int) -> None:
     """V, and the node marginals in place of the scores. O(steps·L²)."""
     n_labels = node.shape[1]
     block = _block(n_labels)
-    room.end[:steps], room.back[steps] = 0.0, 0.0
+    scratch.end[:steps], scratch.back[steps] = 0.0, 0.0
     for lane in range(ABREAST):
-        last = room.length[lane] - 1
-        room.end[last, lane] = 1.0 / room.total[last, lane]
+        last = scratch.length[lane] - 1
+        scratch.end[last, lane] = 1.0 / scratch.total[last, lane]
     for t in range(steps - 1, -1, -1):
         for y in range(0, n_labels, block):
             backward_block(
-                min(block, n_labels - y), room.back, t, table_t, n_labels, room.local, room.ahead, room.scale,
-                room.end, y,
+                min(block, n_labels - y), scratch.back, t, table_t, n_labels, scratch.local, scratch.ahead,
+                scratch.scale, scratch.end, y,
             )  # fmt: skip
         # Zeros of sequences that have ended go to their last row first, and then its marginals.
-        _at(room, t)
+        _at(scratch, t)
         for y in range(0, n_labels, LANES):
-            scatter_block(room.local, t, node, room.rows, min(y, n_labels - LANES))
+            scatter_block(scratch.local, t, node, scratch.rows, min(y, n_labels - LANES))
 
 
 @kernel
-def _add_edges(room: Room, steps: int, n_labels: int, outer: FloatArray) -> None:
+def _add_edges(scratch: GroupScratch, steps: int, n_labels: int, outer: FloatArray) -> None:
     """outer += Σ w·a_{t−1} ⊗ V_t. O(steps·L²)."""
-    block = _block(n_labels)
-    room.edges[:] = 0.0
+    block, edges = _block(n_labels), scratch.edges
+    edges[:] = 0.0
     for y in range(0, n_labels, block):
         for lane in range(0, ABREAST, LANES):
             outer_block(
-                min(block, n_labels - y), room.ahead, room.back, steps, room.edges, n_labels, y, lane, room.weight
+                min(block, n_labels - y), scratch.ahead, scratch.back, steps, edges, n_labels, y, lane,
+                scratch.weight,
             )  # fmt: skip
     for i in range(n_labels):
         for j in range(n_labels):
-            outer[i, j] += room.edges[i, j, 0] + room.edges[i, j, 1] + room.edges[i, j, 2] + room.edges[i, j, 3]
+            outer[i, j] += edges[i, j, 0] + edges[i, j, 1] + edges[i, j, 2] + edges[i, j, 3]
 
 
 @kernel
@@ -180,29 +182,30 @@ def infer_abreast(
     offsets: IndexArray,
     group: IndexArray,
     tables: Tables,
-    room: Room,
+    scratch: GroupScratch,
     outer: FloatArray,
 ) -> bool:
     """``chain.infer_sequence`` for the eight sequences of ``group``, where no edge is forbidden; False, with nothing
     changed, if that is not exact for one of them, or if there are not eight, fewer than four labels or too little room.
     O(n·L²), n the longest."""
     steps, n_labels = 0, node.shape[1]
-    if len(group) != ABREAST or n_labels < LANES or room.local.shape[1] <= n_labels:
+    if len(group) != ABREAST or n_labels < LANES or scratch.local.shape[1] <= n_labels:
         return False
     for lane in range(ABREAST):
         s = group[lane]
-        room.first[lane], room.length[lane], room.weight[lane] = offsets[s], offsets[s + 1] - offsets[s], weight[s]
-        steps = max(steps, room.length[lane])
-    if steps > len(room.scale) or not _load(node, room, steps, _WIDEST_SPREAD - tables.spread[0]):
+        scratch.first[lane], scratch.length[lane] = offsets[s], offsets[s + 1] - offsets[s]
+        scratch.weight[lane] = weight[s]
+        steps = max(steps, scratch.length[lane])
+    if steps > len(scratch.scale) or not _load(node, scratch, steps, _WIDEST_SPREAD - tables.spread[0]):
         return False
-    _forward(room, tables.factor[0], steps, n_labels)
+    _forward(scratch, tables.factor[0], steps, n_labels)
     for lane in range(ABREAST):
-        if not room.total[room.length[lane] - 1, lane] > 0.0:  # there is a NaN somewhere
+        if not scratch.total[scratch.length[lane] - 1, lane] > 0.0:  # there is a NaN somewhere
             return False
     for lane in range(ABREAST):
-        n = room.length[lane]
-        log_z[group[lane]] = room.tops[lane] + (n - 1) * tables.top[0] + _log_sum(room.total, lane, n)
-    _backward(node, room, tables.factor_t[0], steps)
+        n = scratch.length[lane]
+        log_z[group[lane]] = scratch.tops[lane] + (n - 1) * tables.top[0] + _log_sum(scratch.total, lane, n)
+    _backward(node, scratch, tables.factor_t[0], steps)
     if steps > 1:
-        _add_edges(room, steps, n_labels, outer)
+        _add_edges(scratch, steps, n_labels, outer)
     return True

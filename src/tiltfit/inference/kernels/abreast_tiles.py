@@ -12,7 +12,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from tiltfit.inference.kernels.exponentials import exp_of_negative
+from tiltfit.inference.kernels.exponential import exp_of_vectors
 from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, contiguous, inline
 
 ABREAST = 8  # two registers of four: a factor that is loaded once serves both
@@ -96,7 +96,7 @@ def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
         below = [builder.fsub(code.load(place, n), greatest) for n in range(width)]
         for value in below:
             least = builder.select(builder.fcmp_ordered("<", value, least), value, least)
-        for n, value in enumerate(exp_of_negative(code, below)):
+        for n, value in enumerate(exp_of_vectors(code, below)):
             code.store(value, place, n)
         code.store(least, low.data)
 

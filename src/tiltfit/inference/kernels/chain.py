@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
-from tiltfit.inference.kernels.exponentials import factors_tile, greatest_tile
+from tiltfit.inference.kernels.exponential import exp_of_negative
+from tiltfit.inference.kernels.factors import factors_tile, greatest_tile
 from tiltfit.inference.kernels.rescue import log_forward_backward
 from tiltfit.inference.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
 
@@ -34,6 +35,7 @@ IndexArray = npt.NDArray[Any]
 
 _LEAST = 1e-290  # times e^D: what a may not fall below
 _WIDEST_SPREAD = 660.0  # beyond, no a ≤ 1 passes
+_SQUARE = 16  # labels by labels that are transposed at a time: two cache lines a row
 
 
 class Tables(NamedTuple):
@@ -73,28 +75,44 @@ def aligned(shape: tuple[int, ...]) -> FloatArray:
 
 @kernel
 def edge_tables(edge: FloatArray) -> Tables:
-    """From log-potentials [K, L, L]. A NaN stays one."""
+    """From log-potentials [K, L, L]. A table with a NaN in it is NaN. O(K·L²).
+
+    Φ is 0 where T is more than 708 below its maximum: ``rescue`` takes the sequences that have such edges.
+    """
     n_kinds, n_labels = edge.shape[:2]
     shape = (n_kinds, padded(n_labels), padded(n_labels))
-    factor, factor_t, top, spread = np.zeros(shape), np.zeros(shape), np.zeros(n_kinds), np.zeros(n_kinds)
-    log, log_t = np.full(shape, -np.inf), np.full(shape, -np.inf)
+    factor, factor_t, log, log_t = np.zeros(shape), np.empty(shape), np.full(shape, -np.inf), np.empty(shape)
+    top, spread = np.zeros(n_kinds), np.zeros(n_kinds)
     for k in range(n_kinds):
-        high, low = -np.inf, np.inf
+        high, low, has_nan = -np.inf, np.inf, False
         for i in range(n_labels):
+            scores, row = edge[k, i], log[k, i]
             for j in range(n_labels):
-                value = edge[k, i, j]
-                log[k, i, j], log_t[k, j, i] = value, value
-                if value > high or value != value:  # NaN, too
-                    high = value
-                if value != -np.inf and (value < low or value != value):
-                    low = value
-        if high != -np.inf:
+                row[j] = scores[j]
+            row_high, row_low = row_range(log[k], i)
+            high, low, has_nan = max(high, row_high), min(low, row_low), has_nan or _has_nan(log[k], i)
+        if has_nan:
+            top[k], spread[k] = np.nan, np.nan
+        elif high != -np.inf:
             top[k], spread[k] = high, high - low
         for i in range(n_labels):
+            scores, row = edge[k, i], factor[k, i]
             for j in range(n_labels):
-                value = np.exp(edge[k, i, j] - top[k])
-                factor[k, i, j], factor_t[k, j, i] = value, value
+                row[j] = exp_of_negative(scores[j] - top[k])
+        _transpose(log[k], log_t[k])
+        _transpose(factor[k], factor_t[k])
     return Tables(factor, factor_t, log, log_t, top, spread)
+
+
+@kernel
+def _transpose(table: FloatArray, out: FloatArray) -> None:
+    """out ← tableᵀ, in squares, so that each line of the cache that is touched is used at once and as a whole."""
+    n = len(table)
+    for first in range(0, n, _SQUARE):
+        for column in range(0, n, _SQUARE):
+            for j in range(column, min(column + _SQUARE, n)):
+                for i in range(first, min(first + _SQUARE, n)):
+                    out[j, i] = table[i, j]
 
 
 @kernel

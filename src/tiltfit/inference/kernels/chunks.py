@@ -1,4 +1,9 @@
-"""Forward–backward over all sequences, chunk by chunk, each sequence in the way that is fastest for it."""
+"""Forward–backward over all sequences, chunk by chunk, each sequence in the way that is fastest for it.
+
+    edges[c] = Σ_{s in c} w_s·Σ_t p_s(y_{t−1}, y_t) = Φ∘Σ_{s in c} w_s·Σ_t a_{t−1} ⊗ V_t + direct
+
+over the edges of each kind, with a, V and Φ of ``chain``; ``direct`` is of the sequences that ``rescue`` takes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference.kernels.abreast import infer_abreast, new_room
+from tiltfit.inference.kernels.abreast import infer_abreast, new_group_scratch
 from tiltfit.inference.kernels.abreast_tiles import ABREAST
 from tiltfit.inference.kernels.chain import Tables, infer_sequence, new_scratch
 from tiltfit.inference.kernels.compile import ZERO, kernel
@@ -91,7 +96,7 @@ def infer_groups(
             longest = max(longest, length)
             if groups[g + 1] - groups[g] == ABREAST:
                 longest_abreast = max(longest_abreast, length)
-    scratch, room = new_scratch(longest, node.shape[1]), new_room(longest_abreast, node.shape[1])
+    scratch, group_scratch = new_scratch(longest, node.shape[1]), new_group_scratch(longest_abreast, node.shape[1])
     all_possible = _all_possible(tables, node.shape[1])
     outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
     for c in range(first, last):
@@ -99,7 +104,7 @@ def infer_groups(
         for g in range(cuts[c], cuts[c + 1]):
             group = members[groups[g] : groups[g + 1]]
             abreast = all_possible and len(group) == ABREAST
-            if abreast and infer_abreast(node, log_z, weight, offsets, group, tables, room, outer[0]):
+            if abreast and infer_abreast(node, log_z, weight, offsets, group, tables, group_scratch, outer[0]):
                 continue
             for s in group:
                 log_z[s] = infer_sequence(

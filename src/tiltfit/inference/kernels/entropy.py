@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.rescue import exp_all, log_forward, log_product, log_sum
-from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

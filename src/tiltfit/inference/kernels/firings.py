@@ -1,5 +1,7 @@
 """Constraint features: parts that fire at places, each with a table over labels.
 
+    score[i] = Σ_p fires[i, p]·price[p]·table[p]        E[row] = Σ_{p of row} Σ_i w_i·fires[i, p]·⟨table[p], q_i⟩
+
 ``fires`` is places × parts in compressed rows; a place where nothing fires costs no more than a look at it.
 """
 

@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.form import Form, Tally
 from tiltfit.inference.kernels.gibbs import Site, add_row, block_sums, choose
 from tiltfit.inference.kernels.priced import Prices
 from tiltfit.inference.kernels.sample import uniform
-from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

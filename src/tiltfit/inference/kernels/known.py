@@ -1,4 +1,9 @@
-"""What is known of labels, as places in a flat array of positions × labels."""
+"""What is known of labels, as places c = position·L + label in a flat array of positions × labels.
+
+    Σ_k w_k·s[c_k]        ω∘p − Σ_k w_k·e(c_k),  e(c) one at c and else zero
+
+that is the score of known labels, and what the model's marginals lack of them.
+"""
 
 from __future__ import annotations
 

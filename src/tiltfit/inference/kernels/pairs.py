@@ -1,5 +1,7 @@
 """Numbers that stand side by side in many rows, counted and replaced by one (``features.bundles``).
 
+    n(a, b) = how often b follows a        x a b z → x c z  where  n(a, b) ≥ least, n(a, b) > n(x, a), n(a, b) ≥ n(b, z)
+
 Rows are lists of numbers: row i is ``values[starts[i]:ends[i]]``. Pairs are counted in a table of slots, a power of two
 of them and at least twice as many as there are pairs, searched from where a pair's hash says.
 """

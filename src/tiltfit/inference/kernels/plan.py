@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Tables, aligned, padded
 from tiltfit.inference.kernels.compile import ZERO, kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.form import Form
 from tiltfit.inference.kernels.memory import BEGUN, Gains, Memory, Rows, link, new_gains, new_rows, rest_of
-from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

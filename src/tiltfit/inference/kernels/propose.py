@@ -13,12 +13,12 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Tables
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.form import Form, Tally, measure
 from tiltfit.inference.kernels.gibbs import Site, block_sums, choose
 from tiltfit.inference.kernels.priced import Prices, energy
 from tiltfit.inference.kernels.rescue import log_forward
 from tiltfit.inference.kernels.sample import stream, uniform
-from tiltfit.inference.kernels.softmax import exp_of_negative
 from tiltfit.inference.kernels.tiles import LANES, WIDEST, forward_tile
 
 FloatArray = npt.NDArray[np.float64]

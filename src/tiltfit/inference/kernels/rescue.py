@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
-from tiltfit.inference.kernels.softmax import exp_of_negative
+from tiltfit.inference.kernels.exponential import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

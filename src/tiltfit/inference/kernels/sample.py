@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Scratch, Tables, exact, forward, load, new_scratch
 from tiltfit.inference.kernels.compile import ZERO, kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.rescue import log_forward
-from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

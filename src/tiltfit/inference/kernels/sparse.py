@@ -24,14 +24,13 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from tiltfit.inference.kernels.compile import kernel
-from tiltfit.inference.kernels.tiles import LANES, WIDEST, inline, scatter_tile
+from tiltfit.inference.kernels.tiles import LANES, WIDEST, Code, inline, scatter_tile
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
 
 _AHEAD = 16  # non-zeros between asking for a dense row and using it; 8 to 32 are about as good
 _INT32, _INT64, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
-_FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may be reordered
 
 
 def _tile(lanes: int, count: int) -> Callable[..., None]:
@@ -44,15 +43,15 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
     ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two vectors are
     computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
     """
-    vector = ir.VectorType(ir.DoubleType(), lanes)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        code = Code(context, builder, signature, arguments, lanes)
+
         def array(n: int) -> Any:
-            kind = signature.args[n]
-            return None if kind is types.none else context.make_array(kind)(context, builder, arguments[n])
+            return None if signature.args[n] is types.none else code.arrays(n)[0]
 
         indptr, indices, data, rows, dense, more, inner, outer, base, out = map(array, (0, 1, 2, 3, 6, 7, 8, 9, 12, 13))
-        first, last, column, width = (_as_int64(builder, arguments[n]) for n in (4, 5, 10, 11))
+        first, last, column, width = code.integers(4, 5, 10, 11)
         offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
         offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
         start = builder.mul(column, _INT64(8))
@@ -67,7 +66,7 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
             return builder.load(builder.gep(values.data, [n]))
 
         def vectors(pointer: Any) -> list[Any]:
-            return [builder.bitcast(_beyond(builder, pointer, offset), vector.as_pointer()) for offset in offsets]
+            return [builder.bitcast(_beyond(builder, pointer, offset), code.kind.as_pointer()) for offset in offsets]
 
         def dense_row(n: Any) -> Any:
             table = builder.select(builder.icmp_signed("<", n, n_dense), corner, other)
@@ -75,29 +74,29 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
 
         begin = [builder.load(place, align=8) for place in vectors(_beyond(builder, base.data, start))]
         # Promoted to registers: their address is never taken.
-        sums = [cgutils.alloca_once(builder, vector) for _ in range(count)]  # type: ignore[no-untyped-call]
+        sums = [cgutils.alloca_once(builder, code.kind) for _ in range(count)]  # type: ignore[no-untyped-call]
         with cgutils.for_range_slice(builder, first, last, _INT64(1), intp=_INT64) as (r, _):
             for total, value in zip(sums, begin, strict=True):
                 builder.store(value, total)
-            begins, ends = (_as_int64(builder, item(indptr, n)) for n in (r, builder.add(r, _INT64(1))))
+            begins, ends = (code.int64(item(indptr, n)) for n in (r, builder.add(r, _INT64(1))))
             with cgutils.for_range_slice(builder, begins, ends, _INT64(1), intp=_INT64) as (j, _):
-                number = _as_int64(builder, item(indices, j))
+                number = code.int64(item(indices, j))
                 later = builder.add(j, _INT64(_AHEAD))
                 later = builder.select(builder.icmp_signed("<", later, final), later, final)
-                later = dense_row(_as_int64(builder, item(indices, later)))
+                later = dense_row(code.int64(item(indices, later)))
                 for n in (*range(0, count - 1, 2), count - 1):  # a cache line holds two vectors of four
                     _prefetch(builder, _beyond(builder, later, offsets[n]))
                 terms = [builder.load(place, align=8) for place in vectors(dense_row(number))]
                 for values, index in ((data, j), (inner, number)):
                     if values is not None:
-                        factor = _spread(builder, item(values, index), vector)
-                        terms = [builder.fmul(factor, term, flags=_FUSE) for term in terms]
+                        factor = code.spread(item(values, index))
+                        terms = [code.times(factor, term) for term in terms]
                 for total, term in zip(sums, terms, strict=True):
-                    builder.store(builder.fadd(builder.load(total), term, flags=_FUSE), total)
-            i = _as_int64(builder, item(rows, r))
+                    builder.store(code.plus(builder.load(total), term), total)
+            i = code.int64(item(rows, r))
             found = [builder.load(total) for total in sums]
             if outer is not None:
-                factor = _spread(builder, item(outer, i), vector)
+                factor = code.spread(item(outer, i))
                 found = [builder.fmul(factor, value) for value in found]
             for value, place in zip(found, vectors(_beyond(builder, result, builder.mul(i, step))), strict=True):
                 builder.store(value, place, align=8)
@@ -118,10 +117,6 @@ def _tile(lanes: int, count: int) -> Callable[..., None]:
     return tile
 
 
-def _as_int64(builder: Any, value: Any) -> Any:
-    return builder.sext(value, _INT64) if value.type.width < 64 else value
-
-
 def _beyond(builder: Any, pointer: Any, offset: Any) -> Any:
     """The address ``offset`` bytes further."""
     return builder.gep(builder.bitcast(pointer, _BYTES), [offset])
@@ -135,9 +130,9 @@ def _prefetch(builder: Any, address: Any) -> None:
 
 
 def _ask_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    array = context.make_array(signature.args[0])(context, builder, arguments[0])
-    address = builder.gep(array.data, [_as_int64(builder, arguments[1])])
-    _prefetch(builder, builder.bitcast(address, _BYTES))
+    code = Code(context, builder, signature, arguments)
+    (array,), (k,) = code.arrays(0), code.integers(1)
+    _prefetch(builder, builder.bitcast(builder.gep(array.data, [k]), _BYTES))
     return context.get_dummy_value()
 
 
@@ -147,13 +142,6 @@ def ask_for(_: Any, array: Any, k: Any) -> Any:
     if array.layout != "C" or array.ndim != 1:
         raise TypingError("ask_for takes C-contiguous arrays of one axis only")
     return types.void(array, k), _ask_code
-
-
-def _spread(builder: Any, value: Any, vector: Any) -> Any:
-    """``value`` in every lane of a vector."""
-    nothing = ir.Constant(vector, ir.Undefined)
-    first = builder.insert_element(nothing, value, _INT32(0))
-    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_INT32, vector.count), [0] * vector.count))
 
 
 _tile_1, _tile_2, _tile_3 = _tile(1, 1), _tile(2, 1), _tile(2, 2)

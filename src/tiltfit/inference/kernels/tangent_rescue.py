@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import Tables
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.rescue import centre, log_forward, log_product, log_sum
-from tiltfit.inference.kernels.softmax import exp_of_negative
 
 if TYPE_CHECKING:
     from tiltfit.inference.kernels.tangent import Direction

@@ -42,8 +42,11 @@ class Code:
         ]
 
     def integers(self, *numbers: int) -> list[Any]:
-        values = [self._arguments[n] for n in numbers]
-        return [self.builder.sext(value, _INT64) if value.type.width < 64 else value for value in values]
+        return [self.int64(self._arguments[n]) for n in numbers]
+
+    def int64(self, value: Any) -> Any:
+        """A whole number, which may have fewer bits, with 64."""
+        return self.builder.sext(value, _INT64) if value.type.width < 64 else value
 
     def element(self, array: Any, *index: Any) -> Any:
         """The address of an element of a C-contiguous array."""
@@ -142,10 +145,6 @@ class Code:
 def inline(function: Callable[..., Any]) -> Callable[..., Any]:
     """An intrinsic; type checkers see that it is called without the typing context."""
     return cast(Callable[..., Any], intrinsic(function))
-
-
-def constant(value: float) -> Any:
-    return ir.Constant(VECTOR, [value] * LANES)
 
 
 def contiguous(*arrays: Any) -> None:
@@ -283,7 +282,7 @@ def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
         with cgutils.for_range_slice(builder, _INT64(0), n_labels, _INT64(side), intp=_INT64) as (row, _):
 
             def terms(n: Any) -> list[tuple[Any, Any]]:
-                t = builder.sext(builder.load(builder.gep(order.data, [n])), _INT64)
+                t = code.int64(builder.load(builder.gep(order.data, [n])))
                 left, right = code.element(ahead, builder.sub(t, _INT64(1)), row), code.element(back, t, column)
                 factors = [code.spread(builder.load(builder.gep(left, [_INT64(i)]))) for i in range(side)]
                 # Column by column: with all columns loaded at once, sums would be pushed out of their registers.
@@ -319,8 +318,7 @@ def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
     def body(width: int) -> None:
         values = [code.load(code.element(row, column), n) for n in range(width)]
         with cgutils.for_range_slice(builder, start, stop, _INT64(1), intp=_INT64) as (k, _):
-            number = builder.load(builder.gep(indices.data, [k]))
-            number = builder.sext(number, _INT64) if number.type.width < 64 else number
+            number = code.int64(builder.load(builder.gep(indices.data, [k])))
             factor = code.spread(builder.load(builder.gep(data.data, [k])))
             line = code.element(table, number, column)
             for n in range(width):

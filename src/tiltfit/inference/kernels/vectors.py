@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel, summing_kernel
-from tiltfit.inference.kernels.softmax import bits, from_bits
+from tiltfit.inference.kernels.exponential import bits, from_bits
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.form import Form
 from tiltfit.inference.kernels.memory import Memory, Rows, begin, final_gain, keep, link, set_gains
-from tiltfit.inference.kernels.softmax import exp_of_negative
 from tiltfit.inference.kernels.whole_back import Room, backward, factors, means
 
 FloatArray = npt.NDArray[np.float64]

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.chain import padded
 from tiltfit.inference.kernels.compile import kernel
+from tiltfit.inference.kernels.exponential import exp_of_negative
 from tiltfit.inference.kernels.form import Form
 from tiltfit.inference.kernels.memory import BEGUN, Gains, Memory, Rows, final_gain, new_gains, new_rows
-from tiltfit.inference.kernels.softmax import exp_of_negative
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]

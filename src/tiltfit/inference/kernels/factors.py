@@ -1,5 +1,7 @@
 """Rows of log-potentials to rows of factors, on registers: a row at a time, all its vectors side by side.
 
+    ψ_t = exp(s_t − max s_t)
+
 An exponential is a chain of some twenty operations that wait for each other; the vectors of a row are independent
 chains, and the next row's do not wait for them either. Written in LLVM's terms for the reason that ``tiles`` gives.
 """
@@ -12,39 +14,13 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from tiltfit.inference.kernels.softmax import BIAS, LEAST, LN2_HIGH, LN2_LOW, LOG2_E, ROUND, TAYLOR
-from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, constant, contiguous, inline
+from tiltfit.inference.kernels.exponential import exp_of_vectors
+from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, contiguous, inline
 
 _INT1, _INT32, _INT64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _WHOLE = ir.VectorType(_INT64, LANES)
 _TOGETHER = 4  # vectors whose exponentials are taken together: more would not fit the registers
-LOWEST = constant(float("-inf"))
-
-
-def exp_of_negative(code: Code, vectors: list[Any]) -> list[Any]:
-    """``softmax.exp_of_negative`` of every lane, step by step for all vectors: so they wait together."""
-    builder, whole_ = code.builder, ir.VectorType(_INT64, code.n_lanes)
-    below = [builder.fcmp_ordered("<", x, code.constant(LEAST)) for x in vectors]
-    inside = [builder.select(mask, code.constant(LEAST), x) for mask, x in zip(below, vectors, strict=True)]
-    shifted = [code.plus(code.times(x, code.constant(LOG2_E)), code.constant(ROUND)) for x in inside]
-    whole = [builder.fsub(x, code.constant(ROUND)) for x in shifted]
-    rest = [code.minus(x, code.times(n, code.constant(LN2_HIGH))) for x, n in zip(inside, whole, strict=True)]
-    rest = [code.minus(r, code.times(n, code.constant(LN2_LOW))) for r, n in zip(rest, whole, strict=True)]
-    # Even and odd terms by themselves: half the wait of one term after the other.
-    square = [code.times(r, r) for r in rest]
-    even, odd = ([code.constant(TAYLOR[k])] * len(vectors) for k in (12, 13))
-    for k in range(10, -1, -2):
-        even = [
-            code.plus(code.times(value, r), code.constant(TAYLOR[k])) for value, r in zip(even, square, strict=True)
-        ]
-        odd = [
-            code.plus(code.times(value, r), code.constant(TAYLOR[k + 1])) for value, r in zip(odd, square, strict=True)
-        ]
-    series = [code.plus(code.times(o, r), e) for o, r, e in zip(odd, rest, even, strict=True)]
-    bits = [builder.add(builder.bitcast(x, whole_), ir.Constant(whole_, [BIAS] * code.n_lanes)) for x in shifted]
-    power = [builder.bitcast(builder.shl(x, ir.Constant(whole_, [52] * code.n_lanes)), code.kind) for x in bits]
-    values = [code.times(*pair) for pair in zip(power, series, strict=True)]
-    return [builder.select(mask, code.constant(0.0), value) for mask, value in zip(below, values, strict=True)]
+_LOWEST = float("-inf")
 
 
 def _scores(code: Code, node: Any, row: Any, column: Any, width: int) -> list[Any]:
@@ -57,7 +33,7 @@ def _scores(code: Code, node: Any, row: Any, column: Any, width: int) -> list[An
     pointer = VECTOR.as_pointer()
     kind = ir.FunctionType(VECTOR, [pointer, _INT32, ir.VectorType(_INT1, LANES), VECTOR])
     masked = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0v4f64")  # type: ignore[no-untyped-call]
-    last = builder.call(masked, [code.vector(address, width - 1), _INT32(8), mask, LOWEST])
+    last = builder.call(masked, [code.vector(address, width - 1), _INT32(8), mask, code.constant(_LOWEST)])
     return [*(code.load(address, n) for n in range(width - 1)), last]
 
 
@@ -71,7 +47,7 @@ def _greatest_code(context: Any, builder: Any, signature: Any, arguments: Any) -
         return builder.select(builder.fcmp_ordered(">", one, other), one, other)
 
     def body(width: int) -> None:
-        top = LOWEST  # second in every comparison: it stays where the other is NaN
+        top = code.constant(_LOWEST)  # second in every comparison: it stays where the other is NaN
         for scores in _scores(code, node, row, column, width):
             top = greater(scores, top)
         a, b, c, d = code.lanes(top)
@@ -98,10 +74,10 @@ def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
         smallest = code.load(least.data)
         below = [builder.fsub(scores, top) for scores in _scores(code, node, row, column, width)]
         for n in range(0, width, _TOGETHER):
-            for m, value in enumerate(exp_of_negative(code, below[n : n + _TOGETHER]), start=n):
+            for m, value in enumerate(exp_of_vectors(code, below[n : n + _TOGETHER]), start=n):
                 code.store(value, code.element(local, t, column), m)
         for value in below:
-            finite = builder.select(builder.fcmp_ordered(">", value, LOWEST), value, constant(0.0))
+            finite = builder.select(builder.fcmp_ordered(">", value, code.constant(_LOWEST)), value, code.constant(0.0))
             smallest = builder.select(builder.fcmp_ordered("<", finite, smallest), finite, smallest)
         code.store(smallest, least.data)
 
