@@ -12,13 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tiltfit import Constraint, ConstraintSet, column, expect, word
+from tiltfit import Constraint, ConstraintSet, TiltTagger, column, expect, word
 from tiltfit.checking import feasibility
 from tiltfit.checking.check import Check
 from tiltfit.checking.data import Data
 from tiltfit.checking.feasibility import relaxed_by
 from tiltfit.checking.programme import Programme
 from tiltfit.checking.statements import statements_of
+from tiltfit.errors import ConflictError
 
 CLASSES = ("a", "b", "c")
 WORDS = ("u", "v", "w")
@@ -253,4 +254,22 @@ def test_tokens_and_what_is_not_covered() -> None:
     found = said.check([["u", "v"], ["u"], ["w", "u", "u"]])
     assert found.feasibility.conflicts == ((0, 1),)
     assert found.not_covered == (2,)
-    assert "Not looked at for conflicts" in str(found)
+    assert "Looked at one by one, not for conflicts with others" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        (expect.segments("a", per="sequence").at_least(2, name="two"), None),
+        (expect.segments("a", per="sequence").at_least(2, name="two"), [["a", "b"], None, None]),
+        (expect.segments("a").at_least(1.5, name="many"), None),
+        (expect.appears("a", per="sequence", on="all").at_least(0.5, name="appears"), [None, ["b"], None]),
+    ],
+)
+def test_what_cannot_hold_by_itself_is_found_whatever_it_speaks_of(said: Constraint, labels: object) -> None:
+    tokens = [["u", "v"], ["u"], ["w", "u", "u"]]
+    with pytest.raises(ConflictError) as refused:
+        TiltTagger([said], classes=["a", "b"]).fit(tokens, labels)
+    found = ConstraintSet((said,), CLASSES[:2]).check(tokens, labels)
+    assert found.errors == (str(refused.value),)
+    assert not found.is_valid

@@ -12,7 +12,7 @@ from tests.cli.ads import CONSTRAINTS, ads, conll, document, refused, run
 BAD = {
     "ragged": ("d.conll", "big\tsize\nroom\n", r"d.conll, line 2: 1 columns here, but 2 in line 1"),
     "blank token": ("d.conll", "big\tsize\n \tsize\n", "d.conll, line 2: the token (column 0) is blank"),
-    "control character": ("d.conll", "big\tsize\nro\x07om\tsize\n", "line 2: the token is the token 'ro\\x07om'"),
+    "control character": ("d.conll", "big\tsize\nro\x07om\tsize\n", "line 2: column 0 is the token 'ro\\x07om'"),
     "no sequences": ("d.conll", "\n\n", "no sequences"),
     "empty sequence": ("d.jsonl", '{"tokens": ["a"]}\n{"tokens": []}\n', "line 2: the field 'tokens' is an empty"),
     "control in JSON": ("d.jsonl", '{"tokens": ["a\\u0000"]}\n', "d.jsonl, line 1: token 0 of the field 'tokens'"),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from tiltfit.checking.data import Data
 from tiltfit.checking.evidence import Evidence, find_evidence
@@ -14,8 +17,12 @@ from tiltfit.checking.overlap import Overlap, find_disputes
 from tiltfit.checking.statements import Statement, statements_of, states_labels
 from tiltfit.checking.support import Support, Supports, find_supports
 from tiltfit.data.inputs import Unit
+from tiltfit.errors import ConflictError, TiltfitWarning
+from tiltfit.execution.workers import Workers
 from tiltfit.language.constraint import ConstraintSet
+from tiltfit.projections.grounding import ground
 from tiltfit.projections.scene import BoolArray
+from tiltfit.projections.strength import Strength
 
 
 @dataclass(frozen=True)
@@ -23,7 +30,8 @@ class Check:
     """What was found; one entry a constraint says where it applies. ``print`` it, or take it apart.
 
     ``errors``: what cannot be asked of these data. ``not_covered``: numbers of the hard constraints that the search for
-    conflicts knows nothing of (transitions, segments, whole sequences, shares of other events). ``not_tried``: of how
+    conflicts with others knows nothing of (transitions, segments, whole sequences, shares of other events); each was
+    looked at by itself. ``not_tried``: of how
     many hard constraints it was not tried whether they follow from others, because there are too many.
     """
 
@@ -141,6 +149,7 @@ def check(
     usable = supports.usable
     statements = statements_of(constraints, data, usable)
     feasibility, implied, not_tried = _logic(constraints, statements, data.scene.banned)
+    not_covered = tuple(k for k in usable if constraints[k].is_hard and not states_labels(constraints[k]))
     return Check(
         constraints=constraints,
         unit=data.unit,
@@ -150,9 +159,26 @@ def check(
         not_tried=not_tried,
         overlap=find_disputes(constraints, data, usable),
         evidence=find_evidence(constraints, data, usable),
-        errors=(*data.errors, *supports.errors),
-        not_covered=tuple(k for k in usable if constraints[k].is_hard and not states_labels(constraints[k])),
+        errors=(*data.errors, *supports.errors, *_impossible(constraints, data, not_covered)),
+        not_covered=not_covered,
     )
+
+
+def _impossible(constraints: ConstraintSet, data: Data, numbers: Iterable[int]) -> Iterator[str]:
+    """Why some of these constraints cannot hold on the data, each by itself: what ``fit`` would say of it."""
+    scene = data.scene
+    labels = scene.labels if scene.open_positions.any() else np.full_like(scene.labels, -1)
+    for number in numbers:
+        alone = replace(constraints, constraints=(constraints[number],))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", TiltfitWarning)  # supports tell where it fires
+                ground(
+                    alone, scene.inputs, scene.classes, scene.structure, labels, scene.weight, Strength(1.0, "unit"),
+                    Workers(), banned=scene.banned,
+                )  # fmt: skip
+        except ConflictError as error:
+            yield str(error)
 
 
 def _logic(

@@ -108,8 +108,8 @@ def sections(check: Check) -> Iterator[Section]:
         yield f"Conflicts were not looked for: {feasibility.skipped}.", []
     if check.not_covered:
         yield (
-            "Not looked at for conflicts (only labels of single positions are, not transitions, segments, whole "
-            "sequences or shares of other events):",
+            "Looked at one by one, not for conflicts with others (only labels of single positions are, not "
+            "transitions, segments, whole sequences or shares of other events):",
             cut(check.title(number) for number in check.not_covered),
         )
 

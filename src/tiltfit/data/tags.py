@@ -63,6 +63,7 @@ def encode_known_tags(
     seen: dict[Key, int] = {}  # label -> number in order of appearance
     sets: dict[int, list[Key]] = {}
     codes = _appearances(y, sequences, seen, sets)
+    _refuse_empty(sequences, seen, codes, declared)
     _take_marks(sequences, seen, sets, codes, declared)
     known = _without_minus_one(list(seen), [key for held in sets.values() for key in held], declared)
     inside = [key for held in sets.values() for key in held if key not in known]
@@ -107,6 +108,14 @@ def _appearances(y: object, sequences: Sequences, seen: dict[Key, int], sets: di
             elif not _is_unknown(value):
                 codes[i] = seen.setdefault(_key(_label(value, sequences.place(i, "y"))), len(seen))
     return codes
+
+
+def _refuse_empty(sequences: Sequences, seen: dict[Key, int], codes: IntArray, declared: list[Any] | None) -> None:
+    """In files an empty label is none; here nobody can tell."""
+    number = seen.get((str, ""))
+    if number is not None and "" not in (declared or ()):
+        i = int(np.argmax(codes == number))
+        raise DataError(f"{sequences.place(i, 'y')} is an empty text. Write None where a label is not known.")
 
 
 def _is_unknown(value: object) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tiltfit.demo.citations import CONSTRAINTS, LABELS, Reference, facts, runs, split
+from tiltfit.errors import TiltfitWarning
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import describe
@@ -85,11 +87,16 @@ class Outcome:
 
 def compute(job: Job, console: Console | None = None) -> Outcome:
     """Learn from few labels with and without constraints; ``console`` is told how far it is."""
+
+    def doing(what: str) -> Any:
+        return console.status(what) if console is not None else nullcontext()
+
     start = time.perf_counter()
+    with doing("compiling what sequences need (only the first run takes long)"):
+        _compile_kernels(job)
     results, example = [], None
     for labelled in LABELLED:
-        what = f"tagging references: {labelled} labelled"
-        with console.status(what) if console is not None else nullcontext():
+        with doing(f"tagging references: {labelled} labelled"):
             alone = _predictions(_labels_only(job, labelled), job.test) if labelled else None
             began = time.perf_counter()
             model = _with_constraints(job, labelled)
@@ -129,6 +136,14 @@ def introduction(job: Job) -> Text:
 
 def account(outcome: Outcome) -> list[RenderableType]:
     return [_table(outcome.results), Padding(_CAVEAT, (1, 0, 0, 0)), *_shown(outcome.example)]
+
+
+def _compile_kernels(job: Job) -> None:
+    """Fit to a few references, so that nobody is charged with the compilation of a first run."""
+    few = replace(job, train=job.train[:30])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiltfitWarning)  # not every word occurs there
+        _predictions(_with_constraints(few, 5), few.train)
 
 
 def _labels_only(job: Job, labelled: int) -> TiltTagger:
@@ -191,10 +206,10 @@ def _shown(example: Example) -> list[RenderableType]:
 
 
 def _coloured(tokens: Sequence[str], labels: Sequence[str]) -> Text:
-    """Each field in its colour, with its name in front."""
+    """Each field in its colour, with its name in front, in brackets: there may be no colours."""
     text = Text()
     for label, field in runs(tokens, labels):
-        text.append(f"{label} ", style="dim")
+        text.append(f"[{label}] ", style="dim")
         text.append(f"{field} ", style=f"bold {COLOURS[label]}")
     text.rstrip()
     return text

@@ -132,6 +132,7 @@ def next_steps() -> list[tuple[str, str]]:
     python, script = _spelling(Path(sys.executable)), Path(sys.executable).with_name("tiltfit")
     tiltfit = _spelling(script) if script.exists() else f"{python} -m tiltfit"
     learn = f"{tiltfit} train tickets/train.jsonl -c tickets/tickets.toml --ignore-labels"
+    tag = f"{tiltfit} train refs/labelled.conll refs/unlabelled.conll -c refs/citations.toml"
     return [
         ("write the tickets and the constraints to files", f"{python} -m tiltfit.demo.tickets tickets"),
         (
@@ -140,6 +141,9 @@ def next_steps() -> list[tuple[str, str]]:
         ),
         ("learn without labels", f"{learn} -o tickets/model.tilt"),
         ("see how well it does", f"{tiltfit} evaluate tickets/model.tilt tickets/test.jsonl"),
+        ("the same for references", f"{python} -m tiltfit.demo.citations refs"),
+        ("learn from a few labelled ones", f"{tag} --scale support --beta 0.2 --init supervised -o refs/model.tilt"),
+        ("see how well it does, field by field", f"{tiltfit} evaluate refs/model.tilt refs/test.conll"),
     ]
 
 

@@ -270,7 +270,7 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         grounded = ground_for(
             options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength,
             workers, check=lambda grounded: None, online=options.solver == "online", separate=options.method.separate,
-            banned=banned, violations=options.method.violations,
+            banned=banned, violations=options.method.violations, base=model.base,
         )  # fmt: skip
         told = grounded.tilt is not None or bool(np.any(labels >= 0))
         options.check_anything(told, "row")

@@ -25,7 +25,7 @@ from tiltfit.features.tokens import TokenEncoder, TokenTemplates
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.priced import impossible
-from tiltfit.language.scheme import invalid
+from tiltfit.language.scheme import invalid, is_scheme, parse
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
 
@@ -132,8 +132,20 @@ def valid_only(classes: Sequence[object], structure: Chains) -> Potentials | Non
     return Potentials(node, np.repeat(edge[None], structure.n_kinds, axis=0))
 
 
+def _refuse_plain(classes: Sequence[object]) -> None:
+    """Plain labels are always well formed: whoever asks for it expects something else."""
+    if not is_scheme(classes):
+        odd = next((c for c in classes if parse(c) is None), classes[0])
+        raise UnsupportedError(
+            f"valid_only=True allows only tags that are well formed in BIO or IOBES, but the classes are no such tags "
+            f"(like 'O', 'B-x' and 'I-x'): {odd!r} is one of them. Leave out valid_only=True, or name tags."
+        )
+
+
 def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Sequences) -> None:
-    """Known labels that are not well formed have probability 0 where only valid sequences are allowed: name them."""
+    """Known labels that are not well formed have probability 0 where only valid sequences are allowed: name them. So
+    with classes that are no tags at all."""
+    _refuse_plain(classes)
     start, end, pair = invalid(classes)
     bad = np.zeros(len(labels), dtype=np.bool_)
     first, last = sequences.offsets[:-1], sequences.offsets[1:] - 1

@@ -260,7 +260,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
             check=partial(refuse_impossible, model), inference=self.inference, seed=seed,
             online=options.solver == "online", separate=options.method.separate, banned=banned,
-            violations=options.method.violations,
+            violations=options.method.violations, base=model.base,
         )  # fmt: skip
         votes = options.votes(constraints, inputs)
         problem = Problem(
@@ -477,7 +477,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             warnings.simplefilter("ignore")  # all of it is said of the full set
             grounded = ground(
                 local, sequences.inputs(), names, model.structure, problem.labels, problem.weight, options.strength,
-                model.workers, banned=banned,
+                model.workers, banned=banned, base=model.base,
             )  # fmt: skip
         if grounded.tilt is None and not len(problem.labelled):
             return None
@@ -536,6 +536,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             seed=self._inference[1],
             part=part,
             banned=banned,
+            base=model.base,
         )
         refuse_impossible(model, grounded)
         return grounded

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.errors import DataError
+from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted, within
 from tiltfit.features.hashing import Buckets, check_size, hashed
 from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
@@ -42,23 +42,24 @@ class TokenTemplates:
     ----------
     identity, lower, shape : tuple of int
         At which neighbours (0 is the token itself, −1 the one before; True means 0, False or () switches it off): the
-        token as spelt, in lower case, and its shape (see ``spelling.shape``).
+        token as spelt, in lower case, and its shape (see ``spelling.shape``). By default lower at −1, 0 and 1, shape at
+        0, and identity nowhere: shape and lower together nearly say it.
     prefixes, suffixes, ngrams : tuple of int
-        Lengths of these pieces.
+        Lengths of these pieces. By default 1, 2 and 3, and no n-grams.
     pieces_at : tuple of int
-        At which neighbours pieces are taken.
+        At which neighbours pieces are taken. By default 0.
     patterns, lexicons : dict
-        Classes of tokens by pattern or word list.
+        Classes of tokens by pattern or word list. By default the patterns of ``spelling.PATTERNS``, and no lists.
     classes_at : tuple of int
-        At which neighbours classes are looked at.
+        At which neighbours classes are looked at. By default from −2 to 2.
     nearby, classes_nearby : tuple of int
-        Distances: the tokens in lower case, or the classes, that occur within so many tokens on either side or here,
-        wherever. Neighbours then share attributes, so that what is learned of one token speaks of those around it:
-        long fields, few labels.
+        Not by default. Distances: the tokens in lower case, or the classes, that occur within so many tokens on either
+        side or here, wherever. Neighbours then share attributes, so that what is learned of one token speaks of those
+        around it: long fields, few labels.
     buckets : int
-        Into how many parts a sequence is cut to say where the token stands; 0: not at all.
+        Into how many parts a sequence is cut to say where the token stands, by default 4; 0: not at all.
     min_count : int
-        Attributes that occur less often in fitting are dropped.
+        Attributes that occur less often in fitting are dropped. By default 1: none.
     hashing : int, optional
         None: an attribute has a column of its own if it occurs in fitting. A number such as 2**18: attributes are
         hashed into so many columns, new ones as well.
@@ -122,9 +123,10 @@ class TokenTemplates:
     @staticmethod
     def from_document(document: Mapping[str, Any]) -> TokenTemplates:
         """The inverse of ``to_document``."""
-        unknown = set(document) - {f.name for f in fields(TokenTemplates)}
-        if unknown:
-            raise DataError(f"Unknown token templates: {', '.join(sorted(map(repr, unknown)))}.")
+        known = [f.name for f in fields(TokenTemplates)]
+        for name in sorted(set(document) - set(known)):
+            hint = did_you_mean(name, known)
+            raise DataError(f"There are no token templates {name!r}.{hint} There are {', '.join(known)}.")
         return TokenTemplates(**document)
 
     def _blocks(self, tokens: Sequence[str], offsets: IntArray) -> list[tuple[Block, list[str]]]:

@@ -38,6 +38,7 @@ from tiltfit.projections.rows import Rows, make_rows
 from tiltfit.projections.rules import Ban, Room
 from tiltfit.projections.scene import Scene
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
+from tiltfit.projections.settled import refuse_settled
 from tiltfit.projections.shares import Shares
 from tiltfit.projections.strength import Strength, with_rates
 from tiltfit.projections.violations import Violations, measure_violations
@@ -125,13 +126,15 @@ def ground(
     separate: bool = True,
     banned: BoolArray | None = None,
     violations: bool = False,
+    base: Potentials | None = None,
 ) -> Grounded:
     """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
     instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
     ``seed``) or "auto". ``online``: with supports by instance. ``part``: they are a part of the data, so that
     nothing is said of constraints that do not fire or cannot hold here. ``separate``: whether constraints on single
     instances have prices that are found inside the projection, or rows like any other. ``banned``: what sets in y rule
-    out (positions × classes). ``violations``: measure what labels of single instances violate, too."""
+    out (positions × classes). ``violations``: measure what labels of single instances violate, too. ``base``: log q₀ of
+    the model, if it has one: what it forbids cannot be asked for."""
     together = not separate or any(c.event.whole for c in constraints)
     scene = Scene(inputs, classes, structure, labels, weight, together, banned)
     if isinstance(structure, Independent):
@@ -144,6 +147,7 @@ def ground(
     blocks: list[Rows] = []
     resting: list[int] = []
     for number, constraint in enumerate(constraints):
+        refuse_settled(constraint, scene, strength)
         found = features(constraint, scene)
         # In a part of the data, instances where a count finds nothing are still instances of its mean.
         idle = not _acts(found, scene, anywhere=part and not is_local(constraint))
@@ -168,7 +172,7 @@ def ground(
         grounded |= _listed(blocks)
     if len(touched):
         priced = partial(PricedChains.of, how=inference, seed=seed)
-        grounded |= _assemble(blocks, ban, touched, scene, workers, priced, part=part)
+        grounded |= _assemble(blocks, ban, touched, scene, workers, priced, part=part, base=base)
     if online or part:
         shared = [block for block in blocks if not block.is_apart]
         grounded["by_instance"] = _side_by_side([block.supports(scene) for block in shared], scene)
@@ -258,6 +262,7 @@ def _assemble(
     priced: Callable[[Chains, tuple[Statistic, ...]], PricedChains],
     *,
     part: bool,
+    base: Potentials | None,
 ) -> dict[str, Any]:
     positions = scene.structure.positions(touched)
     structure = scene.structure.take(touched)
@@ -294,12 +299,13 @@ def _assemble(
         rules=rules,
     )
     ban.check(tilt, touched)
-    room = Room(scene, ban, touched, workers)
+    room = Room(scene, ban, touched, workers, base)
     ends = np.cumsum([0, *map(len, blocks)])
     for k, block in enumerate(blocks):
         if part and not block.is_local:
             continue
-        if tilt.rules is not None or block.constraint.on == "all" or isinstance(structure, Chains):
+        is_free = tilt.rules is None and base is None and block.constraint.on != "all"
+        if not is_free or isinstance(structure, Chains):
             room.check(block, offset[ends[k] : ends[k + 1]])
     return {"tilt": tilt, "shares": _shares(blocks, structure, positions, parent, scene, n_rows)}
 

@@ -78,7 +78,7 @@ class Rows:
     def supports(self, scene: Scene) -> sparse.csr_array:
         """What every instance adds to the support of every row: instances × rows."""
         n = len(self) // len(self.features)
-        found = [_places(self.constraint, feature, self.group_of, scene) for feature in self.features]
+        found = [firing_places(self.constraint, feature, self.group_of, scene) for feature in self.features]
         instance = np.concatenate([i for i, _, _ in found])
         row = np.concatenate([k * n + group for k, (_, group, _) in enumerate(found)])
         weight = np.concatenate([w for _, _, w in found])
@@ -120,7 +120,7 @@ def make_rows(
     open_places = [piece.within(scene.is_open(piece)) for feature in found for piece in feature.pieces]
     alive = _weights(open_places, group, len(names), scene) > 0
     if idle_groups and constraint.event.counts and constraint.of is None and not is_local(constraint):
-        _, of_group, weight = _places(constraint, found[0], group, scene)
+        _, of_group, weight = firing_places(constraint, found[0], group, scene)
         alive |= np.bincount(of_group, weights=weight, minlength=len(names)) > 0
     if found[0].event is not None and (is_local(constraint) or not idle_groups):
         alive &= _weights(found[0].event, group, len(names), scene) > 0
@@ -128,7 +128,7 @@ def make_rows(
     group = np.where(group >= 0, renumbered[group], -1)
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n = len(names)
-    places = (_places(constraint, feature, group, scene) for feature in found)
+    places = (firing_places(constraint, feature, group, scene) for feature in found)
     support = np.concatenate([np.bincount(of, weights=weight, minlength=n) for _, of, weight in places])
     often = strength.rates.get(number, 1.0)
     apart = is_apart(constraint, scene)
@@ -194,7 +194,7 @@ def _parts(found: list[list[Piece]], on_edges: bool, group: IntArray, n_groups: 
     return Parts(sparse.csr_array(fires), np.concatenate(tables), np.concatenate(rows).astype(np.intp))
 
 
-def _places(
+def firing_places(
     constraint: Constraint, feature: Feature, group: IntArray, scene: Scene
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Where the event could happen (of a count: the instances): instance, group and weight of every such place."""

@@ -180,12 +180,13 @@ def forbidden(constraint: Constraint, found: list[Feature]) -> Feature | None:
 @dataclass(frozen=True, eq=False)
 class Room:
     """What known labels and rules leave of the expectations of rows: their extremes over all labellings of the
-    instances that are ``touched``."""
+    instances that are ``touched``. ``base``: log q₀ of the model, whose −inf are rules as well."""
 
     scene: Scene
     ban: Ban
     touched: IntArray
     workers: Workers
+    base: Potentials | None = None
 
     def check(self, block: Rows, offset: FloatArray) -> None:
         """Refuse a constraint whose penalty would be infinite whatever q. ``offset``: what labelled instances add."""
@@ -203,9 +204,10 @@ class Room:
             r = bad[0]
             group, noun = block.group[r], self.scene.noun
             where = f" in {noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
+            also = "" if self.base is None else ", and what the model forbids (base=, valid_only=True),"
             raise ConflictError(
-                f"The constraint {self.scene.title(constraint)!r} cannot hold{where}: known labels and rules leave its "
-                f"{_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
+                f"The constraint {self.scene.title(constraint)!r} cannot hold{where}: known labels and rules{also} "
+                f"leave its {_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
             )
 
     def _extremes(self, block: Rows, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -216,7 +218,9 @@ class Room:
         inside = group >= 0
         for feature, rows in zip(block.features, np.split(np.arange(len(block)), len(block.features)), strict=True):
             for k, best in enumerate(self._best(feature)):
-                sums = np.bincount(group[inside], (best * weight)[inside], minlength=len(rows))
+                with np.errstate(invalid="ignore"):  # an instance without weight adds no bound: 0·inf
+                    terms = best[inside] * weight[inside]
+                sums = np.bincount(group[inside], terms, minlength=len(rows))
                 bounds[k, rows] = (sums + offset[rows]) / block.support[rows]
         return bounds[0], bounds[1]
 
@@ -229,8 +233,8 @@ class Room:
         node = np.zeros((len(positions), n_labels))
         for piece in (p for p in feature.pieces if not p.on_edges):
             node[piece.at[positions]] += piece.table
-        forbidden = 0.0 if self.ban.node is None else np.where(self.ban.node[positions], -np.inf, 0.0)
-        edge, edge_rules = None, None
+        forbidden = self._forbidden(positions)
+        edge, pairs = None, self._forbidden_pairs
         if isinstance(structure, Chains):
             on_edges = [p for p in feature.pieces if p.on_edges]
             masks = np.stack([np.zeros(len(positions)), *(p.at[positions] for p in on_edges)], axis=1)
@@ -239,12 +243,13 @@ class Room:
             plain = Chains(structure.offsets, np.zeros(len(positions), dtype=np.int32), 1)
             structure, _, parts, edge_rules = refine(plain, parts, self.ban.edges, positions)
             edge = parts.score(np.ones(1)).reshape(-1, n_labels, n_labels)
+            pairs = pairs if edge_rules is None else pairs + edge_rules
         found = []
         for sign in (-1.0, 1.0):
-            potentials = Potentials(sign * node + forbidden, None if edge is None else sign * edge)
-            if edge_rules is not None:
-                potentials = potentials + Potentials(np.zeros_like(node), edge_rules)
-            found.append(sign * structure.best(potentials, self.workers)[1])
+            potentials = Potentials(sign * node + forbidden, None if edge is None else sign * edge + pairs)
+            best = structure.best(potentials, self.workers)[1]
+            # Where no labelling is possible, that is refused elsewhere, and not held against any constraint.
+            found.append(sign * np.where(best == -np.inf, np.inf, best))
         return found[0], found[1]
 
     def _best_whole(
@@ -253,18 +258,33 @@ class Room:
         """The least and the greatest count; what no search can prove is not held against anyone."""
         assert isinstance(structure, Chains)
         n_labels = len(self.scene.classes)
-        forbidden = np.zeros((len(positions), n_labels))
-        if self.ban.node is not None:
-            forbidden[self.ban.node[positions]] = -np.inf
         none = Parts(sparse.csr_array((len(positions), 0)), np.empty((0, n_labels**2)), np.empty(0, dtype=np.intp))
         structure, _, _, edge = refine(structure, none, self.ban.edges, positions)
         if edge is None:
             edge = np.zeros((structure.n_kinds, n_labels, n_labels))
+        rules = Potentials(self._forbidden(positions), edge + self._forbidden_pairs)
         chains, found = WholeChains(structure, (statistic,)), []
         for sign in (-1.0, 1.0):
-            best = chains.best(Potentials(forbidden, edge), np.array([sign]), self.workers)
+            best = chains.best(rules, np.array([sign]), self.workers)
             found.append(np.where(best.proven, sign * best.scores, sign * np.inf))
         return found[0], found[1]
+
+    def _forbidden(self, positions: IntArray) -> FloatArray:
+        """−inf where a label is ruled out at a position, else 0."""
+        banned = np.zeros((len(positions), len(self.scene.classes)), dtype=np.bool_)
+        if self.ban.node is not None:
+            banned |= self.ban.node[positions]
+        if self.base is not None:
+            banned |= self.base.node[positions] == -np.inf
+        return np.where(banned, -np.inf, 0.0)
+
+    @property
+    def _forbidden_pairs(self) -> FloatArray:
+        """−inf where the model forbids a pair of labels on edges of every kind, else 0."""
+        n_labels = len(self.scene.classes)
+        if self.base is None or self.base.edge is None:
+            return np.zeros((n_labels, n_labels))
+        return np.where(np.all(self.base.edge == -np.inf, axis=0), -np.inf, 0.0)
 
 
 def _between(constraint: Constraint, least: float, most: float) -> str:

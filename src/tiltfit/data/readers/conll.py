@@ -157,7 +157,7 @@ class _Layout:
             self._first,
             f"there is no column {number} for the {role}: the line has {self._width} "
             f"({'separated by ' + repr(self._delimiter) if self._delimiter else 'separated by spaces'}). "
-            f"Say {role}= (on the command line --{role}-column; 0 is the first column, -1 the last).",
+            f"Name another one (on the command line: --{role}-column); 0 is the first, -1 the last.",
         )
 
     def split(self, number: int, line: str) -> tuple[str, str | None] | None:
@@ -177,7 +177,7 @@ class _Layout:
                 raise self._blank(number, token)
             token = self._columns.replacement
         label = cells[self.label].strip() if self.label is not None else ""
-        return self._vocabulary.take(token, number, "the token"), None if label in self._marks else label
+        return self._vocabulary.take(token, number, f"column {self.token}"), None if label in self._marks else label
 
     def _blank(self, number: int, token: str) -> Exception:
         return problem(

@@ -52,7 +52,8 @@ def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary
         raise problem(place, number, f"the field {name!r} is an empty list. Leave empty sequences out.")
     for t, value in enumerate(values):
         if not isinstance(value, str):
-            raise problem(place, number, f"token {t} of the field {name!r} is {KINDS[type(value)]}, not a string.")
+            what = f"token {t} of the field {name!r} is {KINDS[type(value)]}, not a string. Write it in quotes."
+            raise problem(place, number, what)
     return [vocabulary.take(value, number, f"token {t} of the field {name!r}") for t, value in enumerate(values)]
 
 
