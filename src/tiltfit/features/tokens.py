@@ -45,7 +45,8 @@ class TokenTemplates:
         token as spelt, in lower case, and its shape (see ``spelling.shape``). By default lower at −1, 0 and 1, shape at
         0, and identity nowhere: shape and lower together nearly say it.
     prefixes, suffixes, ngrams : tuple of int
-        Lengths of these pieces. By default 1, 2 and 3, and no n-grams.
+        Lengths of these pieces. By default 1, 2 and 3, and no n-grams: on citations set aside these added nothing to 5
+        or 20 labelled ones, and took a point of accuracy from 300.
     pieces_at : tuple of int
         At which neighbours pieces are taken. By default 0.
     patterns, lexicons : dict
