@@ -64,13 +64,13 @@ def test_options_reach_the_tagger(tagging: Path, tmp_path: Path) -> None:
     base = ["train", tagging / "train.conll", "-o", tmp_path / "m.tilt"]
     document(
         *base, "--lexicon", f"people={tmp_path / 'names.txt'}", "--min-count", 2, "--weights", "observed",
-        "--valid-only", "--boundaries", "--alpha", 0.5, "--gamma", 0.3, "--beta", 0.02, "--scale", "support",
+        "--boundaries", "--alpha", 0.5, "--gamma", 0.3, "--beta", 0.02, "--scale", "support",
         "--solver", "alternating", "--init", "supervised", "--max-iter", 7, "--tol", 0.01, "--jobs", 2, "--seed", 1,
         "--inference", "exact",
     )  # fmt: skip
     tagger = load(tmp_path / "m.tilt")
     wanted = {
-        "weights": "observed", "valid_only": True, "boundaries": True, "alpha": 0.5, "gamma": 0.3, "beta": 0.02,
+        "weights": "observed", "boundaries": True, "alpha": 0.5, "gamma": 0.3, "beta": 0.02,
         "scale": "support", "solver": "alternating", "init": "supervised", "max_iter": 7, "tol": 0.01, "n_jobs": 2,
         "random_state": 1, "inference": "exact",
     }  # fmt: skip
@@ -79,6 +79,7 @@ def test_options_reach_the_tagger(tagging: Path, tmp_path: Path) -> None:
     assert tagger.features.min_count == 2
     assert "in=people" in tagger.attribute_names_
     assert "--weights 'some'" in refused(*base, "--weights", "some")
+    assert "--valid-only allows only tags that are well formed" in refused(*base, "--valid-only")
 
 
 def test_attributes_can_be_hashed(tagging: Path, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def test_shares_that_rules_or_labels_leave_no_room_for():
 
 def test_groups_that_are_fully_labelled_are_left_alone():
     frame = pd.DataFrame({"text": ["p q", "p r", "q r", "r p"] * 3, "county": ["n", "s"] * 6})
-    y = ["x" if c == "n" else None for c in frame["county"]]
+    y = [["x", "y"][i % 4 // 2] if c == "n" else None for i, c in enumerate(frame["county"])]
     constraint = expect("x", per=column("county"), on="all").at_most(0.5)
     clf = TiltClassifier([constraint], classes=["x", "y"]).fit(frame, y)
     assert clf.constraint_report_[0].groups == 1

@@ -39,7 +39,7 @@ class Room:
     """
 
     def __init__(self) -> None:
-        self._made: dict[int, list[FloatArray]] = {}  # by size; what is lent are views
+        self._made: dict[int, list[FloatArray]] = {}  # by size, in the order in which views of them were lent
         self._lock = threading.Lock()
 
     def empty(self, *shape: int) -> FloatArray:
@@ -49,10 +49,9 @@ class Room:
             return np.empty(shape)
         with self._lock:
             made = self._made.setdefault(n, [])
-            holders = _holders(made)
-            if _ONLY_A_LIST in holders:
-                return made[holders.index(_ONLY_A_LIST)].reshape(shape)
-            made.append(np.empty(n))
+            spare = [k for k, count in enumerate(_holders(made)) if count == _ONLY_A_LIST]
+            # The one that was lent last: it is still in the cache.
+            made.append(made.pop(spare[-1]) if spare else np.empty(n))
             return made[-1].reshape(shape)
 
     def copy(self, array: FloatArray) -> FloatArray:

@@ -21,6 +21,8 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.abreast_tiles import (
     ABREAST,
+    EDGE_LANES,
+    EDGE_ROWS,
     WIDEST,
     backward_block,
     factors_block,
@@ -48,7 +50,7 @@ class GroupScratch(NamedTuple):
     scale: FloatArray  # [n, 8]: c
     total: FloatArray  # [n, 8]: Σa
     end: FloatArray  # [n, 8]: 1/Σa at last positions, else 0
-    edges: FloatArray  # [P, P, 4]: Σ a ⊗ V
+    edges: FloatArray  # [P, P, EDGE_LANES]: Σ a ⊗ V
     tops: FloatArray  # [8]: Σ max s
     seen: FloatArray  # [2, 8]: the greatest score of a row; the least difference from it
     rows: IndexArray  # [8]: positions
@@ -60,14 +62,14 @@ class GroupScratch(NamedTuple):
 @kernel
 def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
     """Room for sequences of up to ``n`` positions."""
-    # Even labels, as edges are summed two at a time; and an odd number of cache lines a step, or a column would fall
-    # into a few sets of the cache.
-    width = (n_labels + 1) | 1
+    # Edges are summed some rows at a time; and an odd number of cache lines a step, or a column would fall into a few
+    # sets of the cache.
+    width = (n_labels + EDGE_ROWS - 1) // EDGE_ROWS * EDGE_ROWS | 1
     local, ahead, back = np.empty((n, width, ABREAST)), np.empty((n, width, ABREAST)), np.empty((n + 1, width, ABREAST))
     ahead[:, n_labels:] = 0.0
     scale, total, end = np.empty((n, ABREAST)), np.empty((n, ABREAST)), np.empty((n, ABREAST))
     return GroupScratch(
-        local, ahead, back, scale, total, end, np.empty((width, width, LANES)),
+        local, ahead, back, scale, total, end, np.empty((width, width, EDGE_LANES)),
         np.empty(ABREAST), np.empty((2, ABREAST)),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
@@ -164,14 +166,15 @@ def _add_edges(scratch: GroupScratch, steps: int, n_labels: int, outer: FloatArr
     block, edges = _block(n_labels), scratch.edges
     edges[:] = 0.0
     for y in range(0, n_labels, block):
-        for lane in range(0, ABREAST, LANES):
+        for lane in range(0, ABREAST, EDGE_LANES):
             outer_block(
                 min(block, n_labels - y), scratch.ahead, scratch.back, steps, edges, n_labels, y, lane,
                 scratch.weight,
             )  # fmt: skip
     for i in range(n_labels):
         for j in range(n_labels):
-            outer[i, j] += edges[i, j, 0] + edges[i, j, 1] + edges[i, j, 2] + edges[i, j, 3]
+            for lane in range(EDGE_LANES):
+                outer[i, j] += edges[i, j, lane]
 
 
 @kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
+from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
@@ -17,6 +17,9 @@ from tiltfit.inference.kernels.tiles import LANES, VECTOR, Code, contiguous, inl
 
 ABREAST = 8  # two registers of four: a factor that is loaded once serves both
 WIDEST = 5  # labels whose sums are taken at a time: ten of the sixteen registers
+# Sequences and rows of a that sums over edges take at a time: with WIDEST labels these fill the sixteen registers of
+# four numbers, or the thirty-two of eight that AVX-512 has.
+EDGE_LANES, EDGE_ROWS = (8, 4) if binding.get_host_cpu_features().get("avx512f") else (4, 2)
 _PAIR = 2  # labels whose exponentials are taken at a time
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _ZERO, _ONE = _INT64(0), _INT64(1)
@@ -185,25 +188,25 @@ def backward_block(
 
 
 def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    # Four sequences at a time here: two rows of a and up to five of V fill the registers.
-    code = Code(context, builder, signature, arguments)
+    code = Code(context, builder, signature, arguments, EDGE_LANES)
     count, steps, n_labels, column, lane = code.integers(0, 3, 5, 6, 7)
     ahead, back, out, weight = code.arrays(1, 2, 4, 8)
 
     def body(width: int) -> None:
         factor = code.load(code.element(weight, lane))
-        with cgutils.for_range_slice(builder, _ZERO, n_labels, _INT64(2), intp=_INT64) as (row, _):
+        with cgutils.for_range_slice(builder, _ZERO, n_labels, _INT64(EDGE_ROWS), intp=_INT64) as (row, _):
 
             def terms(t: Any) -> list[tuple[Any, Any]]:
                 left, right = code.element(ahead, builder.sub(t, _ONE), row, lane), code.element(back, t, column, lane)
-                factors = [code.load(left, 2 * i) for i in range(2)]
-                return [(f, value) for value in (code.load(right, 2 * c) for c in range(width)) for f in factors]
+                factors = [code.load(left, ABREAST // EDGE_LANES * i) for i in range(EDGE_ROWS)]
+                values = (code.load(right, ABREAST // EDGE_LANES * c) for c in range(width))
+                return [(f, value) for value in values for f in factors]
 
-            sums = code.sums(_ONE, steps, 1, 2 * width, terms)
-            for i in range(2):
+            sums = code.sums(_ONE, steps, 1, EDGE_ROWS * width, terms)
+            for i in range(EDGE_ROWS):
                 line = code.element(out, builder.add(row, _INT64(i)), column, _ZERO)
                 for c in range(width):
-                    code.store(code.plus(code.load(line, c), code.times(factor, sums[2 * c + i])), line, c)
+                    code.store(code.plus(code.load(line, c), code.times(factor, sums[EDGE_ROWS * c + i])), line, c)
 
     code.by_width(count, body, WIDEST)
     return context.get_dummy_value()
@@ -214,6 +217,7 @@ def outer_block(
     _: Any, count: Any, ahead: Any, back: Any, steps: Any, out: Any, n_labels: Any, column: Any, lane: Any, weight: Any
 ) -> Any:
     """out[:, C] += weight∘Σ ahead[t−1] ⊗ back[t, C] over 1 ≤ t < steps,  C = column … column + count − 1, sequence by
-    sequence for lane … lane + 3; ``out`` is [labels, labels, 4]. O(steps·L·count)."""
+    sequence for lane … lane + EDGE_LANES − 1; ``out`` is [P, P, EDGE_LANES], and labels are padded to a multiple of
+    EDGE_ROWS. O(steps·L·count)."""
     contiguous(ahead, back, out, weight)
     return types.void(count, ahead, back, steps, out, n_labels, column, lane, weight), _outer_code
