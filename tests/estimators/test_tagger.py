@@ -675,6 +675,24 @@ def test_tags_that_are_not_well_formed():
         TiltTagger(classes=iobes, valid_only=True).fit([["a", "b"]], [["O", "B-A"]])
 
 
+def test_plain_labels_are_no_tags():
+    with pytest.raises(UnsupportedError, match=r"valid_only=True allows only tags .* 'size' is one of them"):
+        TiltTagger(classes=["B-N", "size"], valid_only=True).fit([["a", "b"]], [["size", "B-N"]])
+
+
+def test_an_empty_label_is_refused_unless_it_is_a_class():
+    with pytest.raises(DataError, match=r"y\[0\]\[1\]\) is an empty text. Write None"):
+        TiltTagger().fit([["a", "b"]], [["x", ""]])
+    assert TiltTagger(classes=["", "x"]).fit([["a", "b"]], [["x", ""]]).classes_.tolist() == ["", "x"]
+
+
+def test_templates_that_are_misspelt():
+    with pytest.raises(
+        DataError, match=r"no token templates 'sufixes'. Did you mean \"suffixes\"\? There are identity, "
+    ):
+        TiltTagger(features={"sufixes": [2]}).fit([["a", "b"]], [["x", "y"]])
+
+
 def test_known_tags_between_which_nothing_is_well_formed():
     iobes = ["B-A", "B-B", "E-A", "E-B", "I-A", "I-B", "O", "S-A", "S-B"]
     X = [["a", "b"], ["a", "b", "c"]]

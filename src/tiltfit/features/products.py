@@ -204,13 +204,9 @@ def restricted(X: sparse.csr_array, number: npt.NDArray[np.integer], n_columns: 
     return sparse.csr_array((X.data[kept], found[kept], ends), shape=(X.shape[0], n_columns))
 
 
-def entries(X: sparse.csr_array, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Where the entries of these rows are in ``X.data`` and ``X.indices``, row by row, and how many each row has."""
-    return between(X.indptr, rows)
-
-
 def between(indptr: npt.NDArray[Any], rows: IntArray) -> tuple[IntArray, IntArray]:
-    """The numbers from ``indptr[r]`` up to ``indptr[r + 1]``, row after row, and how many each row has."""
+    """The numbers from ``indptr[r]`` up to ``indptr[r + 1]``, row after row, and how many each row has: where the
+    entries of these rows are in the ``data`` and ``indices`` of a matrix."""
     counts = indptr[rows + 1] - indptr[rows]
     ends = np.cumsum(counts)
     where = np.repeat(indptr[rows] - (ends - counts), counts)
@@ -220,7 +216,7 @@ def between(indptr: npt.NDArray[Any], rows: IntArray) -> tuple[IntArray, IntArra
 
 def narrowed(X: sparse.csr_array, rows: IntArray) -> tuple[sparse.csr_array, IntArray]:
     """These rows, with the columns alone that have an entry there; and which columns these are."""
-    where, counts = entries(X, rows)
+    where, counts = between(X.indptr, rows)
     columns, place = np.unique(X.indices[where], return_inverse=True)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     arrays = (X.data[where], place.astype(np.int32).ravel(), indptr)

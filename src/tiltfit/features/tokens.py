@@ -125,9 +125,10 @@ class TokenTemplates:
     def from_document(document: Mapping[str, Any]) -> TokenTemplates:
         """The inverse of ``to_document``."""
         known = [f.name for f in fields(TokenTemplates)]
-        for name in sorted(set(document) - set(known)):
-            hint = did_you_mean(name, known)
-            raise DataError(f"There are no token templates {name!r}.{hint} There are {', '.join(known)}.")
+        unknown = sorted(set(document) - set(known))
+        if unknown:
+            hint = did_you_mean(unknown[0], known)
+            raise DataError(f"There are no token templates {unknown[0]!r}.{hint} There are {', '.join(known)}.")
         return TokenTemplates(**document)
 
     def _blocks(self, tokens: Sequence[str], offsets: IntArray) -> list[tuple[Block, list[str]]]:

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.features.chains import ChainFeatures
-from tiltfit.features.products import entries
+from tiltfit.features.products import between
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
@@ -305,7 +305,7 @@ class _Step:
         if wakes is None:
             return np.ones(len(rows), dtype=np.bool_)
         is_share = ~np.isnan(self._learner.ledger.column("share")[rows])
-        woken = np.unique(wakes.indices[entries(wakes, self._active)[0]])
+        woken = np.unique(wakes.indices[between(wakes.indptr, self._active)[0]])
         return ~is_share | (self._learner.ledger.column("visits")[rows] > 0) | np.isin(shared, woken)
 
     def _meet(self, instances: IntArray) -> None:
@@ -313,7 +313,7 @@ class _Step:
         by_instance = self._grounded.by_instance
         if by_instance is None:
             return
-        where, _ = entries(by_instance, instances)
+        where, _ = between(by_instance.indptr, instances)
         met, place = np.unique(by_instance.indices[where], return_inverse=True)
         support = np.zeros(len(met))
         np.add.at(support, place.ravel(), by_instance.data[where])
@@ -324,7 +324,7 @@ class _Step:
         """How many of the active instances have these shared rows."""
         by_instance = self._grounded.by_instance
         assert by_instance is not None
-        where, _ = entries(by_instance, self._active)
+        where, _ = between(by_instance.indptr, self._active)
         return np.bincount(by_instance.indices[where], minlength=by_instance.shape[1])[shared].astype(np.float64)
 
     def _tilted(self, tilt: Tilt, potentials: Potentials, local: npt.NDArray[np.bool_]) -> tuple[Marginals, float]:

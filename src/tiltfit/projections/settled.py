@@ -34,7 +34,7 @@ def refuse_settled(constraint: Constraint, scene: Scene, strength: Strength) -> 
         _, of_group, weight = firing_places(constraint, feature, group, everywhere)
         support = np.bincount(of_group, weights=weight, minlength=len(names)).astype(np.float64)
         settled = np.flatnonzero((support > 0) & ~_is_open(feature, group, len(names), scene))
-        mean = _known_sums(feature, group, len(names), scene)[settled] / support[settled]
+        mean = _sums(feature, group, len(names), scene)[settled] / support[settled]
         penalty = penalty_of(constraint, feature.component, support[settled], strength, 1.0, scene.classes)
         low, high = penalty.domain()
         bad = np.flatnonzero((mean < low - _ROUNDING) | (mean > high + _ROUNDING))
@@ -54,7 +54,7 @@ def _is_open(feature: Feature, group: IntArray, n_groups: int, scene: Scene) -> 
     return found
 
 
-def _known_sums(feature: Feature, group: IntArray, n_groups: int, scene: Scene) -> FloatArray:
+def _sums(feature: Feature, group: IntArray, n_groups: int, scene: Scene) -> FloatArray:
     """Σ w·f′(x, y) of every group, over what is known."""
     sums, labels = np.zeros(n_groups), scene.labels
     if feature.statistic is not None:
