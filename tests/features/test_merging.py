@@ -110,7 +110,7 @@ def test_it_ends_by_the_gradient_of_all_weights():
     problem = tagging()
     assert problem.merged is not None
     smaller, merging = problem.merged
-    assert smaller.gradient_tol(0.1, size=merging.steepest) == pytest.approx(problem.gradient_tol(0.1))
+    assert smaller.gradient_tol(0.1, measure=merging.measure) == pytest.approx(problem.gradient_tol(0.1))
     assert smaller.gradient_tol(0.1) > 1.2 * problem.gradient_tol(0.1)  # that of the merged ones would be too loose
 
 
@@ -118,7 +118,7 @@ def test_it_ends_by_the_gradient_of_all_weights():
 def test_a_gradient_that_is_no_number_is_not_taken_for_a_small_one(row):
     gradient = np.ones((3, 2))
     gradient[row, 1] = np.nan
-    assert np.isnan(Merging(np.array([0, 1, 1, 2]), 2).steepest(gradient.ravel()))
+    assert np.isnan(Merging(np.array([0, 1, 1, 2]), 2).measure.of(gradient.ravel()))
 
 
 def test_a_start_that_is_good_enough_stays_what_it_is():

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize, rosen, rosen_der
 
 from tiltfit.optimize.bounded import minimise_bounded, projected_gradient
-from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.line_search import CURVATURE, SUFFICIENT_DECREASE, Trial, strong_wolfe
+from tiltfit.optimize.measure import Measure, steepest
 
 
 def quadratic(seed, n):
@@ -59,9 +60,8 @@ def test_line_search_meets_both_wolfe_conditions(seed, first):
     slope = float(gradient @ direction)
     if slope == 0:
         return
-    found = strong_wolfe(
-        objective, np.zeros(1), direction, Trial(0.0, value, slope, gradient), first, first * direction
-    )
+    start, measure = Trial(0.0, value, slope, abs(gradient[0]), gradient), Measure.plain(1)
+    found = strong_wolfe(objective, np.zeros(1), direction, start, first, first * direction, measure)
     assert found.trial is not None
     assert found.trial.value <= value + SUFFICIENT_DECREASE * found.trial.step * slope + 1e-12
     assert abs(found.trial.slope) <= CURVATURE * abs(slope) + 1e-12

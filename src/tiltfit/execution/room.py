@@ -18,12 +18,16 @@ FloatArray = npt.NDArray[np.float64]
 _SMALL = 1 << 12  # numbers below which there is nothing to gain
 
 
-def _holders(arrays: list[FloatArray]) -> list[int]:
-    """How many hold each of them, this function among them: every view of an array holds it."""
-    return [sys.getrefcount(array) for array in arrays]
+def _last_held_by_nobody(arrays: list[FloatArray]) -> int | None:
+    """Where the last of them is that nothing but this list holds: every view of an array holds it."""
+    for k in range(len(arrays) - 1, -1, -1):
+        if sys.getrefcount(arrays[k]) == _ONLY_A_LIST:
+            return k
+    return None
 
 
-(_ONLY_A_LIST,) = _holders([np.empty(0)])
+_EXAMPLE = [np.empty(0)]
+_ONLY_A_LIST = sys.getrefcount(_EXAMPLE[0])
 
 
 class Room:
@@ -49,10 +53,10 @@ class Room:
             return np.empty(shape)
         with self._lock:
             made = self._made.setdefault(n, [])
-            spare = [k for k, count in enumerate(_holders(made)) if count == _ONLY_A_LIST]
-            # The one that was lent last: it is still in the cache.
-            made.append(made.pop(spare[-1]) if spare else np.empty(n))
-            return made[-1].reshape(shape)
+            spare = _last_held_by_nobody(made)
+            array = np.empty(n) if spare is None else made.pop(spare)
+            made.append(array)
+            return array.reshape(shape)
 
     def copy(self, array: FloatArray) -> FloatArray:
         """The same numbers in an array of its own."""

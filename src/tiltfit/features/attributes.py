@@ -27,6 +27,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
 _WORTH = 0.95  # with more of the weights left than this, merging them does not pay
+_BLOCK = 512  # merged attributes that are sorted by how many they stand for: few runs, and neighbours stay near
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class AttributeFeatures:
     def unpack(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Views ``W[attributes, labels]`` and ``b[labels]`` (zeros without intercepts)."""
         table = weights.reshape(-1, self.n_labels)
-        return (table[:-1], table[-1]) if self.intercept else (table, np.zeros(self.n_labels))
+        return (table[:-1], table[-1]) if self.intercept else (table, self._no_intercept)
 
     def score(self, weights: FloatArray) -> Potentials:
         """X·W + b. O(non-zeros·labels)."""
@@ -117,14 +118,21 @@ class AttributeFeatures:
             return None
         X = sparse.csr_array(self.X)
         group = twins(X)
-        n_groups = int(group.max(initial=-1)) + 1
+        sizes = np.bincount(group)
+        n_groups = len(sizes)
         if n_groups > _WORTH * self.n_attributes:
             return None
+        group = np.argsort(np.lexsort((sizes, np.arange(n_groups) // _BLOCK)))[group]
         number = np.full(self.n_attributes, -1)
         number[np.unique(group, return_index=True)[1]] = np.arange(n_groups)
         X, scale = restricted(X, number, n_groups), np.sqrt(np.bincount(group))
+        X.sort_indices()
         merged = AttributeFeatures(X, self.n_labels, self.workers, self.intercept, scale)
         return merged, np.append(group, n_groups) if self.intercept else group
+
+    @cached_property
+    def _no_intercept(self) -> FloatArray:
+        return np.zeros(self.n_labels)
 
     @cached_property
     def _product(self) -> Product:

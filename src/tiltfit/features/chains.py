@@ -10,6 +10,7 @@ the operator of ``attributes`` again, with kinds for positions and pairs of labe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -62,9 +63,10 @@ class ChainFeatures:
 
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels)."""
-        of_nodes, transitions = self.unpack(weights)
-        edge = self.kinds @ transitions.reshape(len(transitions), -1)
-        return Potentials(self.nodes.score(of_nodes).node, edge.reshape(-1, *transitions.shape[1:]))
+        of_nodes, edge = self.unpack(weights)
+        if not self._is_plain:
+            edge = (self.kinds @ edge.reshape(len(edge), -1)).reshape(-1, self.n_labels, self.n_labels)
+        return Potentials(self.nodes.score(of_nodes).node, edge)
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
         """O(non-zeros·labels)."""
@@ -72,8 +74,16 @@ class ChainFeatures:
         out = self.workers.room.empty(self.n_weights)
         of_nodes, transitions = self.unpack(out)
         self.nodes.expect(node, out=of_nodes)
-        transitions[:] = (self.kinds.T @ edge.reshape(len(edge), -1)).reshape(transitions.shape)
+        if self._is_plain:
+            transitions[:] = edge
+        else:
+            transitions[:] = (self.kinds.T @ edge.reshape(len(edge), -1)).reshape(transitions.shape)
         return out
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        """Whether kinds and attributes of edges are the same, so that there is nothing to sum."""
+        return np.array_equal(self.kinds, np.eye(self.kinds.shape[1]))
 
     def merged(self) -> tuple[ChainFeatures, IntArray] | None:
         """One weight for attributes that occur at the same positions; see ``AttributeFeatures.merged``."""

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.optimize.measure import Measure
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 
@@ -41,12 +43,6 @@ class Merging:
         """w = v/√m."""
         return (merged.reshape(-1, self.n_labels) / self.root[:, None])[self.group].ravel()
 
-    def steepest(self, gradient: FloatArray) -> float:
-        """max|∇| in the weights before merging, of a merged gradient: each of m has ∂v/√m."""
-        from tiltfit.inference.kernels.vectors import largest
-
-        return float(largest(gradient, *self._runs))
-
     @cached_property
     def _first(self) -> IntArray:
         """A member of every merged row."""
@@ -58,10 +54,11 @@ class Merging:
         return np.sqrt(np.bincount(self.group))
 
     @cached_property
-    def _runs(self) -> tuple[IntArray, FloatArray]:
-        """Bounds of merged weights with the same √m one after the other, and √m."""
+    def measure(self) -> Measure:
+        """max|∇| in the weights before merging, of a merged gradient: each of m has ∂v/√m. Rows with the same √m that
+        follow one another are measured together."""
         first = np.flatnonzero(np.diff(self.root, prepend=0.0))
-        return np.append(first, len(self.root)) * self.n_labels, self.root[first]
+        return Measure(np.append(first, len(self.root)) * self.n_labels, self.root[first])
 
     def ridge(self, alpha: FloatArray) -> FloatArray | None:
         """α of every merged weight; None where it differs among weights that are merged."""

@@ -20,6 +20,7 @@ from scipy import sparse
 
 from tiltfit.execution.workers import Workers
 from tiltfit.features.bundles import Bundles, bundled
+from tiltfit.inference import kernels
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -56,23 +57,25 @@ class Product:
         """base + X·F·W. O(non-zeros·labels)."""
         assert len(W) == self.X.shape[1]  # rows of W from there on would be taken for bundles
         out = self.workers.room.empty(self.X.shape[0], self.n_labels)
-        self._add(self._rows, W, self._product(self._parts, W, self.scale), base, out, inner=self._inner)
+        self._add(self._rows, W, self._product(self._parts, W, self.scale), base, out, self._inner)
         return out
 
     def expect(self, R: FloatArray, out: FloatArray) -> None:
         """out ← F·Xᵀ·R. O(non-zeros·labels)."""
         assert len(R) == self.X.shape[0]
-        rows, nothing = np.ascontiguousarray(R), np.zeros(self.n_labels)
-        self._add(self._columns, rows, self._product(self._bundle_columns, rows), nothing, out, outer=self.scale)
+        rows = np.ascontiguousarray(R)
+        self._add(self._columns, rows, self._product(self._bundle_columns, rows), self._zero, out, None, self.scale)
         frequent = self._frequent
         if len(frequent):
             out[frequent] = self._scattered(rows) * (1.0 if self.scale is None else self.scale[frequent, None])
 
     def _product(self, matrix: Compressed, dense: FloatArray, scale: FloatArray | None = None) -> FloatArray:
         """matrix·diag(scale)·dense."""
-        out = self.workers.room.empty(len(matrix.indptr) - 1, self.n_labels)
-        if len(out):
-            self._add(matrix, dense, np.empty((0, self.n_labels)), np.zeros(self.n_labels), out, inner=scale)
+        n = len(matrix.rows)
+        if n == 0:
+            return self._no_rows
+        out = self.workers.room.empty(n, self.n_labels)
+        self._add(matrix, dense, self._no_rows, self._zero, out, scale)
         return out
 
     def _add(
@@ -82,22 +85,18 @@ class Product:
         more: FloatArray,
         base: FloatArray,
         out: FloatArray,
-        *,
         inner: FloatArray | None = None,
         outer: FloatArray | None = None,
     ) -> None:
         """out ← diag(outer)·(base + matrix·diag(inner)·[dense; more])."""
-        from tiltfit.inference.kernels.sparse import add_product
 
         def run(first: int, last: int) -> None:
-            add_product(*matrix, dense, more, inner, outer, base, out, first, last)
+            kernels.sparse.add_product(*matrix, dense, more, inner, outer, base, out, first, last)
 
         self.workers.run(run, matrix.indptr, each=self._each)
 
     def _scattered(self, rows: FloatArray) -> FloatArray:
         """Xᵀ·R of the frequent columns."""
-        from tiltfit.inference.kernels.sparse import scatter_rows
-
         columns = self._frequent_columns
         indptr, indices, data = map(np.ascontiguousarray, (columns.indptr, columns.indices, columns.data))
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
@@ -106,7 +105,7 @@ class Product:
         tables = self.workers.room.empty(chunks, len(self._frequent), -(-self.n_labels // 4) * 4)
 
         def run(first: int, last: int) -> None:
-            scatter_rows(indptr, indices, data, rows, cuts, tables, first, last)
+            kernels.sparse.scatter_rows(indptr, indices, data, rows, cuts, tables, first, last)
 
         self.workers.run(run, indptr[cuts], each=self._each)
         return np.asarray(tables.sum(axis=0)[:, : self.n_labels])
@@ -115,6 +114,15 @@ class Product:
     def _each(self) -> float:
         """Nanoseconds a non-zero."""
         return 0.3 * self.n_labels
+
+    @cached_property
+    def _zero(self) -> FloatArray:
+        """A row of nothing."""
+        return np.zeros(self.n_labels)
+
+    @cached_property
+    def _no_rows(self) -> FloatArray:
+        return np.empty((0, self.n_labels))
 
     @cached_property
     def _frequent(self) -> IntArray:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tiltfit.errors import DataError
 from tiltfit.execution.workers import Workers
+from tiltfit.inference import kernels
 from tiltfit.inference.grouping import Grouping, edge_chunks, grouped
 from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
 
@@ -108,24 +109,20 @@ class Chains:
         ``overwrite``: node marginals may take the place of the potentials, which nobody needs any more. A sequence
         without any possible labelling has log Z = −inf and marginals 0.
         """
-        from tiltfit.inference.kernels import chunks
-        from tiltfit.inference.kernels.chain import edge_tables
-
         node, edge = self.checked(potentials, overwrite=overwrite)
-        log_z, tables, grouping = np.empty(len(self)), edge_tables(edge), self.grouping(node.shape[1])
+        log_z, grouping = np.empty(len(self)), self.grouping(node.shape[1])
         weights = np.ones(len(self)) if weight is None else np.ascontiguousarray(weight, dtype=np.float64)
         edges = np.empty((len(grouping.cuts) - 1, *edge.shape))
-
-        what = (node, log_z, weights, self.offsets, self.kind, self.by_kind, tables)
+        what = (node, edge, log_z, weights, self.offsets, self.kind, self.by_kind, grouping.cuts, edges)
 
         def run(a: int, b: int) -> None:
             if grouping.is_grouped:  # two kernels, as the one for groups takes long to compile
-                chunks.infer_groups(*what, grouping.groups, grouping.members, grouping.cuts, edges, a, b)
+                kernels.chunks.infer_groups(*what, grouping.groups, grouping.members, a, b)
             else:
-                chunks.infer_chunks(*what, grouping.cuts, edges, a, b)
+                kernels.chunks.infer_chunks(*what, a, b)
 
         (workers or Workers()).run(run, grouping.work, each=0.35 * node.shape[1])
-        return Marginals(log_z, node, edges.sum(axis=0))
+        return Marginals(log_z, node, kernels.chunks.add_up(edges))
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The most probable labelling (Viterbi), one label a position, and its score, the sum of its potentials, one a

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.execution.workers import Workers
+from tiltfit.inference import kernels
 from tiltfit.inference.potentials import Marginals, Potentials
 
 FloatArray = npt.NDArray[np.float64]
@@ -85,9 +86,9 @@ def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: 
     >>> infer(Potentials(np.log([[1.0, 3.0]]))).node.tolist()
     [[0.25, 0.75]]
     """
-    from tiltfit.inference.kernels.softmax import softmax_rows
-
     node = np.array(potentials.node, dtype=np.float64, order="C", copy=None if overwrite else True)
     log_z = np.empty(len(node))
-    (workers or Workers()).run(lambda a, b: softmax_rows(node, log_z, a, b), len(node), each=node.shape[1])
+    (workers or Workers()).run(
+        lambda a, b: kernels.softmax.softmax_rows(node, log_z, a, b), len(node), each=node.shape[1]
+    )
     return Marginals(log_z, node)

@@ -42,7 +42,7 @@ from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Generative
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.optimize.lbfgs import steepest
+from tiltfit.optimize.measure import steepest
 from tiltfit.optimize.result import Minimum
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.moment import moment_objective, moment_projection

@@ -19,7 +19,8 @@ from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.journal import Journal
 from tiltfit.methods.method import Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
-from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.measure import steepest
 from tiltfit.projections.moment import add_ridge
 
 FloatArray = npt.NDArray[np.float64]

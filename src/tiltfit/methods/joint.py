@@ -18,7 +18,8 @@ import numpy as np
 from tiltfit.methods.history import Callback, Fit, FloatArray, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.optimize.lbfgs import Size, minimise, steepest
+from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.measure import Measure
 from tiltfit.projections.information import Start
 
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
@@ -38,9 +39,9 @@ class _Trial:
     worst_violation: float
 
     @classmethod
-    def of(cls, now: Evaluation, size: Size) -> _Trial:
+    def of(cls, now: Evaluation, measure: Measure) -> _Trial:
         # Only inner tolerances follow the gradient; without projections it need not be looked through.
-        largest = size(now.gradient) if now.projection is not None else np.inf
+        largest = measure.of(now.gradient) if now.projection is not None else np.inf
         return cls(now.value, largest, now.gap, now.worst_violation)
 
 
@@ -62,13 +63,13 @@ def solve_jointly(
     problem = problem.active
     merged = problem.merged
     if merged is None or not merged[1].is_even(start):
-        return _solve(problem, start, steepest, max_iter, tol, callback, development)
+        return _solve(problem, start, Measure.plain(len(start)), max_iter, tol, callback, development)
     smaller, merging = merged
     if development is not None:
         score = development.score
         development = replace(development, score=lambda weights: score(merging.expand(weights)))
     begin = merging.contract(start)
-    fit = _solve(smaller, begin, merging.steepest, max_iter, tol, callback, development)
+    fit = _solve(smaller, begin, merging.measure, max_iter, tol, callback, development)
     if np.array_equal(fit.weights, begin):  # it is still where it began: to the last digit
         return replace(fit, weights=start.copy())
     return replace(fit, weights=merging.expand(fit.weights))
@@ -77,14 +78,14 @@ def solve_jointly(
 def _solve(
     problem: Problem,
     start: FloatArray,
-    size: Size,
+    measure: Measure,
     max_iter: int,
     tol: float,
     callback: Callback | None,
     development: Development | None,
 ) -> Fit:
-    """``solve_jointly`` in the weights of ``problem``. ``size``: max|∇O|, of ∇O in these weights."""
-    limit = problem.gradient_tol(tol, size=size)
+    """``solve_jointly`` in the weights of ``problem``. ``measure``: max|∇O|, of ∇O in these weights."""
+    limit = problem.gradient_tol(tol, measure=measure)
     journal = Journal(callback, development, every=_scored_every(problem, development))
     journal.begin(start)
     history = journal.rounds
@@ -97,7 +98,7 @@ def _solve(
         nonlocal last, evaluations
         outer = trials[-1].steepest if trials else np.inf
         now = problem.evaluate(weights, last, min(max(follow * outer, _TIGHTEST), _LOOSEST))
-        trials.append(_Trial.of(now, size))  # not `now` itself, whose gradient is as large as the weights
+        trials.append(_Trial.of(now, measure))  # not `now` itself, whose gradient is as large as the weights
         evaluations += 1
         if now.projection is not None:
             last = now.projection.start
@@ -105,7 +106,9 @@ def _solve(
 
     def progress(_: int, value: float, largest: float, weights: FloatArray) -> bool:
         # A line search may accept an earlier trial than its last.
-        accepted = next(trial for trial in reversed(trials) if trial.value == value)
+        while trials[-1].value != value:
+            trials.pop()
+        accepted = trials[-1]
         trials[:] = [accepted]
         told = Round(
             round=len(history) + 1,
@@ -129,7 +132,7 @@ def _solve(
             max_iter=max_iter - len(history),
             progress=progress,
             workers=problem.model.workers,
-            size=size,
+            measure=measure,
         )
         weights = found.x
         if found.converged:
@@ -138,7 +141,7 @@ def _solve(
             fall = (history[0].objective if history else reached) - reached
             if not problem.is_hard or before - reached <= 10 * tol * fall or len(history) >= max_iter:
                 break
-            limit = min(0.1 * limit, 0.1 * size(found.gradient))
+            limit = min(0.1 * limit, 0.1 * measure.of(found.gradient))
             continue
         # A line search that fails may have been misled by information projections solved too loosely.
         if "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:

@@ -27,7 +27,7 @@ from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.methods.sampled import LOOSE, WINDOW, settled
 from tiltfit.models.generative import Generative
-from tiltfit.optimize.lbfgs import steepest
+from tiltfit.optimize.measure import steepest
 from tiltfit.projections.information import Projection, Start
 from tiltfit.projections.stochastic import project
 

@@ -17,11 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.features.merging import Merging
+from tiltfit.inference import kernels
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.optimize.lbfgs import Size, steepest
+from tiltfit.optimize.measure import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt
 from tiltfit.projections.moment import add_ridge
 from tiltfit.projections.stochastic import project
@@ -88,14 +89,15 @@ class Problem:
         omega[self.labelled] = self.weight[self.labelled]
         return omega
 
-    def gradient_tol(self, tol: float, inner_tol: float = 1e-6, size: Size = steepest) -> float:
+    def gradient_tol(self, tol: float, inner_tol: float = 1e-6, measure: Measure | None = None) -> float:
         """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
 
         So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
-        ``size``: how to measure a gradient.
+        ``measure``: of gradients, their largest entry if there is none.
         """
         start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
-        return max(tol * size(start.gradient), 1e-12 * float(np.sum(self.weight)))
+        largest = start.steepest if measure is None else measure.of(start.gradient)
+        return max(tol * largest, 1e-12 * float(np.sum(self.weight)))
 
     def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
         """O(λ) and all that follows from it, with the projection warm-started at ``start``. ``told``: it is the last.
@@ -133,19 +135,17 @@ class Problem:
 
         ``projected``: q on the touched instances, of their potentials under the model and log Z.
         """
-        from tiltfit.inference.kernels.known import subtract_at
-
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials)
         here = None if self.tilt is None else model.workers.room.copy(potentials.node[self._touched_positions])
         # The potentials are no longer needed: marginals take their place, and then the residual p − q.
         p = structure.infer(potentials, model.workers, weight=self.omega, overwrite=True)
-        value += float(self.weight[self.labelled] @ p.log_z[self.labelled])
+        value += self._known_log_z(p.log_z)
         node, edge = p.node, p.edge
         if not self._unweighted:
             node *= structure.spread(self.omega)[:, None]
-        subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
+        kernels.known.subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
         if edge is not None and self._known_edges is not None:
             edge -= self._known_edges
         if here is not None:
@@ -293,14 +293,18 @@ class Problem:
         sums = np.bincount(cell, weights=weight[second], minlength=structure.n_kinds * n_labels**2)
         return np.asarray(sums, dtype=np.float64).reshape(structure.n_kinds, n_labels, n_labels)
 
+    def _known_log_z(self, log_z: FloatArray) -> float:
+        """Σ_labelled w·log Z."""
+        if len(self.labelled) == len(log_z):
+            return float(self.weight @ log_z)
+        return float(self.weight[self.labelled] @ log_z[self.labelled])
+
     def _known_score(self, potentials: Potentials) -> float:
         """Σ_labelled w·(score of the labels)."""
-        from tiltfit.inference.kernels.known import sum_at
-
-        score = float(sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
+        score = float(kernels.known.sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
         if potentials.edge is not None and self._known_edges is not None:
-            pairs, times = self._known_pairs  # a forbidden pair that never occurs adds nothing, not −inf·0
-            score += float(times @ potentials.edge.reshape(-1)[pairs])
+            # A forbidden pair that never occurs adds nothing, not −inf·0.
+            score += float(kernels.known.sum_at(potentials.edge.reshape(-1), *self._known_pairs))
         return score
 
     @cached_property

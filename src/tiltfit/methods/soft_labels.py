@@ -13,7 +13,8 @@ from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.journal import Journal
 from tiltfit.methods.method import FloatArray, Run, Task
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.measure import steepest
 from tiltfit.projections.moment import moment_objective
 
 IntArray = npt.NDArray[np.intp]

@@ -13,10 +13,10 @@ import numpy as np
 from tiltfit.execution.workers import Workers
 from tiltfit.optimize.history import History
 from tiltfit.optimize.line_search import Trial, strong_wolfe
+from tiltfit.optimize.measure import Measure
 from tiltfit.optimize.result import FloatArray, Minimum
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
-Size = Callable[[FloatArray], float]
 Progress = Callable[[int, float, float, FloatArray], bool | None]
 
 _ROUNDING = 1e-12
@@ -32,12 +32,12 @@ def minimise(
     memory: int = 6,
     progress: Progress | None = None,
     workers: Workers | None = None,
-    size: Size | None = None,
+    measure: Measure | None = None,
 ) -> Minimum:
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
     Stops when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could not change the
-    value by more than rounding. ``size``: what to take for max|gradient|, of a gradient. ``progress(iteration, value,
+    value by more than rounding. ``measure``: what to take for max|gradient|. ``progress(iteration, value,
     max|gradient|, x)`` is called after each step and may return True to stop. If the line search fails, the best point
     so far is returned with ``converged=False``.
 
@@ -57,8 +57,8 @@ def minimise(
 
     if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
         return done(0, False, "the objective is not finite at the start")
-    size = size or steepest
-    largest = size(gradient)
+    measure = measure or Measure.plain(len(x))
+    largest = measure.of(gradient)
     for n_iter in range(max_iter):
         if largest <= gradient_tol:
             return done(n_iter, True, "gradient below tolerance")
@@ -67,25 +67,19 @@ def minimise(
         if slope >= 0:  # only rounding can do this; start afresh from the steepest descent
             history.clear()
             direction, point, slope = history.direction(gradient, x, first)
-        found = strong_wolfe(objective, x, direction, Trial(0.0, value, slope, gradient), first, point)
+        found = strong_wolfe(
+            objective, x, direction, Trial(0.0, value, slope, largest, gradient), first, point, measure
+        )
         n_eval += found.n_eval
         if found.trial is None:
             if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
                 return done(n_iter, True, "value no longer falls")
             return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
         history.move(found.trial.step, gradient, found.trial.gradient)
-        x, value, gradient = found.point, found.trial.value, found.trial.gradient
-        largest = size(gradient)
+        x, value, largest, gradient = found.point, found.trial.value, found.trial.steepest, found.trial.gradient
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, False, "stopped by the callback")
     converged = largest <= gradient_tol
     message = "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"
     return done(max_iter, converged, message)
-
-
-def steepest(gradient: FloatArray) -> float:
-    """max|gradient|, NaN if there is one."""
-    from tiltfit.inference.kernels.vectors import largest
-
-    return float(largest(gradient, np.array([0, len(gradient)]), np.ones(1)))

@@ -5,11 +5,16 @@ Finds a step t with  φ(t) ≤ φ(0) + c₁·t·φ′(0)  and  |φ′(t)| ≤ c�
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from tiltfit.inference import kernels
+from tiltfit.optimize.measure import Measure
 from tiltfit.optimize.result import FloatArray
 
 SUFFICIENT_DECREASE = 1e-4  # c₁
@@ -19,11 +24,12 @@ MAX_TRIALS = 25
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """φ at one step, with the full gradient so that it need not be computed again."""
+    """φ at one step, with the full gradient so that it need not be computed again. ``steepest``: its measure."""
 
     step: float
     value: float
     slope: float
+    steepest: float
     gradient: FloatArray
 
 
@@ -39,26 +45,26 @@ class Found:
 def strong_wolfe(
     objective: Callable[[FloatArray], tuple[float, FloatArray]],
     x: FloatArray,
-    direction: FloatArray,
+    direction: npt.NDArray[Any],
     origin: Trial,
     first: float,
     point: FloatArray,
+    measure: Measure,
 ) -> Found:
     """Search along ``direction`` from ``x``. ``point``: x + first·direction, where it begins; it is moved along."""
-    from tiltfit.inference.kernels.vectors import slope_along
-
     best: Trial | None = None
     low, high = origin, None
     step = first
     for n_eval in range(1, MAX_TRIALS + 1):
         if n_eval > 1:
-            _go_to(point, x, step, direction)
+            kernels.vectors.go_along(x, step, direction, point)
         value, gradient = objective(point)
-        trial = Trial(step, value, float(slope_along(gradient, direction)) if np.isfinite(value) else np.inf, gradient)
+        slope, steepest = measure.along(gradient, direction) if math.isfinite(value) else (np.inf, np.inf)
+        trial = Trial(step, value, slope, steepest, gradient)
         if trial.value < (best or origin).value:
             best = trial
         limit = origin.value + SUFFICIENT_DECREASE * step * origin.slope
-        if not np.isfinite(value) or value > limit or (value >= low.value and low is not origin):
+        if not math.isfinite(value) or value > limit or (value >= low.value and low is not origin):
             high = trial
         elif abs(trial.slope) <= -CURVATURE * origin.slope:
             return Found(trial, point, n_eval)
@@ -74,14 +80,8 @@ def strong_wolfe(
             step = _between(low, high)
     # No step meets both conditions to working precision: any real decrease is still progress.
     if best is not None:
-        _go_to(point, x, best.step, direction)
+        kernels.vectors.go_along(x, best.step, direction, point)
     return Found(best, point, n_eval)
-
-
-def _go_to(point: FloatArray, x: FloatArray, step: float, direction: FloatArray) -> None:
-    """point ← x + step·direction."""
-    np.multiply(direction, step, out=point, dtype=np.float64)
-    point += x
 
 
 def _beyond(origin: Trial, trial: Trial) -> float:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from tiltfit.execution.moments import Moments
 from tiltfit.execution.workers import Workers
+from tiltfit.inference import kernels
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.result import Minimum
 
@@ -59,17 +60,15 @@ def add_ridge(
     target: FloatArray | None = None,
 ) -> float:
     """gradient += α∘λ − T; returns ½ Σ α λ² − λ·T. T is ``target``, 0 if there is none."""
-    from tiltfit.inference.kernels.vectors import add_pull
-
     strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
     bounds = _blocks(len(weights))
     sums = np.empty(len(bounds) - 1)
 
     def run(first: int, last: int) -> None:
-        add_pull(strength, weights, target, gradient, bounds, sums, first, last)
+        kernels.vectors.add_pull(strength, weights, target, gradient, bounds, sums, first, last)
 
     (workers or Workers()).run(run, bounds, each=0.6)
-    return float(sums.sum())
+    return float(sum(sums.tolist()))
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.abreast import infer_abreast, new_group_scratch
 from tiltfit.inference.kernels.abreast_tiles import ABREAST
-from tiltfit.inference.kernels.chain import Tables, infer_sequence, new_scratch
+from tiltfit.inference.kernels.chain import Tables, edge_tables, infer_sequence, new_scratch
 from tiltfit.inference.kernels.compile import ZERO, kernel
 
 FloatArray = npt.NDArray[np.float64]
@@ -42,14 +42,26 @@ def _put(outer: FloatArray, direct: FloatArray, factor: FloatArray, edges: Float
 
 
 @kernel
+def add_up(edges: FloatArray) -> FloatArray:
+    """The sum over chunks, in their order."""
+    total = np.zeros(edges.shape[1:])
+    for c in range(len(edges)):
+        for k in range(edges.shape[1]):
+            for i in range(edges.shape[2]):
+                for j in range(edges.shape[3]):
+                    total[k, i, j] += edges[c, k, i, j]
+    return total
+
+
+@kernel
 def infer_chunks(
     node: FloatArray,
+    edge: FloatArray,
     log_z: FloatArray,
     weight: FloatArray,
     offsets: IndexArray,
     kind: IndexArray,
     order: IndexArray,
-    tables: Tables,
     cuts: IndexArray,
     edges: FloatArray,
     first: int,
@@ -60,7 +72,7 @@ def infer_chunks(
     longest = ZERO
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    scratch = new_scratch(longest, node.shape[1])
+    tables, scratch = edge_tables(edge), new_scratch(longest, node.shape[1])
     outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
     for c in range(first, last):
         outer[:], direct[:] = 0.0, 0.0
@@ -74,16 +86,16 @@ def infer_chunks(
 @kernel
 def infer_groups(
     node: FloatArray,
+    edge: FloatArray,
     log_z: FloatArray,
     weight: FloatArray,
     offsets: IndexArray,
     kind: IndexArray,
     order: IndexArray,
-    tables: Tables,
-    groups: IndexArray,
-    members: IndexArray,
     cuts: IndexArray,
     edges: FloatArray,
+    groups: IndexArray,
+    members: IndexArray,
     first: int,
     last: int,
 ) -> None:
@@ -97,6 +109,7 @@ def infer_groups(
             if groups[g + 1] - groups[g] == ABREAST:
                 longest_abreast = max(longest_abreast, length)
     scratch, group_scratch = new_scratch(longest, node.shape[1]), new_group_scratch(longest_abreast, node.shape[1])
+    tables = edge_tables(edge)
     all_possible = _all_possible(tables, node.shape[1])
     outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
     for c in range(first, last):

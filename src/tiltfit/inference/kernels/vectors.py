@@ -14,11 +14,12 @@ import numpy.typing as npt
 
 from tiltfit.inference.kernels.compile import kernel, summing_kernel
 from tiltfit.inference.kernels.exponential import bits, from_bits
+from tiltfit.inference.kernels.halves import number, stored
 
 FloatArray = npt.NDArray[np.float64]
 IndexArray = npt.NDArray[Any]
 
-_PIECE = 1024  # numbers of each vector that are worked on at a time: they stay in the first-level cache
+PIECE = 1024  # numbers of each vector that are worked on at a time: they stay in the first-level cache
 
 
 @summing_kernel
@@ -30,25 +31,27 @@ def remember(
     new: FloatArray,
     bounds: IndexArray,
     products: FloatArray,
+    piece: npt.NDArray[Any],
     first: int,
     last: int,
 ) -> None:
     """y = new − old goes to row 2·pair + 1 of ``vectors``; the direction d is in row 2·pair.
-    products[k] ← vectors[:rows]·(d, y, new), of the blocks first ≤ k < last.
+    products[k] ← vectors[:rows]·(d, y, new), of the blocks first ≤ k < last. ``piece``: room for what is worked on, in
+    the precision of sums, [3, PIECE].
     """
-    gradient = np.empty(_PIECE, dtype=vectors.dtype)
+    d, y, g = piece[0], piece[1], piece[2]
     for k in range(first, last):
         products[k] = 0.0
-        for a in range(bounds[k], bounds[k + 1], _PIECE):
-            b = min(a + _PIECE, bounds[k + 1])
+        for a in range(bounds[k], bounds[k + 1], len(d)):
+            b = min(a + len(d), bounds[k + 1])
             # A row first, then a slice of it: of such a slice Numba knows that it is contiguous.
-            d, y = vectors[2 * pair][a:b], vectors[2 * pair + 1][a:b]
+            direction, change = vectors[2 * pair][a:b], vectors[2 * pair + 1][a:b]
             before, now = old[a:b], new[a:b]
             for i in range(b - a):
-                y[i] = now[i] - before[i]
-                gradient[i] = now[i]
+                change[i] = stored(change[i], now[i] - before[i])
+                d[i], y[i], g[i] = number(direction[i]), number(change[i]), now[i]
             for r in range(0, rows, 2):
-                _multiply_pair(vectors, r, a, b, d, y, gradient, products[k])
+                _multiply_pair(vectors, r, a, b, d, y, g, products[k])
 
 
 @kernel
@@ -77,15 +80,16 @@ def _multiply_pair(
     products: FloatArray,
 ) -> None:  # fmt: skip
     """products[:, r : r + 2] += vectors[r : r + 2, a:b]·(d, y, g). Six sums do not wait for each other."""
-    v0, v1, zero = vectors[r][a:b], vectors[r + 1][a:b], vectors.dtype.type(0.0)
+    v0, v1, zero = vectors[r][a:b], vectors[r + 1][a:b], d.dtype.type(0.0)
     d0, d1, y0, y1, g0, g1 = zero, zero, zero, zero, zero, zero
     for i in range(b - a):
-        d0 += v0[i] * d[i]
-        d1 += v1[i] * d[i]
-        y0 += v0[i] * y[i]
-        y1 += v1[i] * y[i]
-        g0 += v0[i] * g[i]
-        g1 += v1[i] * g[i]
+        one, other = number(v0[i]), number(v1[i])
+        d0 += one * d[i]
+        d1 += other * d[i]
+        y0 += one * y[i]
+        y1 += other * y[i]
+        g0 += one * g[i]
+        g1 += other * g[i]
     products[0, r] += d0
     products[0, r + 1] += d1
     products[1, r] += y0
@@ -164,6 +168,7 @@ def combine(
     point: FloatArray,
     bounds: IndexArray,
     slopes: FloatArray,
+    total: npt.NDArray[Any],
     first: int,
     last: int,
 ) -> None:
@@ -172,11 +177,10 @@ def combine(
 
     The last block first: ``remember`` ended there, so it is still in the cache.
     """
-    total = np.empty(_PIECE, dtype=vectors.dtype)
     for k in range(last - 1, first - 1, -1):
         slope = 0.0
-        for a in range(bounds[k], bounds[k + 1], _PIECE):
-            b = min(a + _PIECE, bounds[k + 1])
+        for a in range(bounds[k], bounds[k + 1], len(total)):
+            b = min(a + len(total), bounds[k + 1])
             total[:] = 0
             r = 0
             while r + 4 <= len(factors):
@@ -186,39 +190,58 @@ def combine(
                 _add_two(vectors, r, a, b, factors, total)
             here, d, old, new = gradient[a:b], vectors[2 * pair][a:b], x[a:b], point[a:b]
             for i in range(b - a):
-                d[i] = total[i] - of_gradient * here[i]
+                d[i] = stored(d[i], total[i] - of_gradient * here[i])
             for i in range(b - a):
-                new[i] = old[i] + step * d[i]
-                slope += here[i] * d[i]
+                new[i] = old[i] + step * number(d[i])
+                slope += here[i] * number(d[i])
         slopes[k] = slope
 
 
 @summing_kernel
-def slope_along(gradient: FloatArray, direction: npt.NDArray[Any]) -> float:
-    """gradient·direction, in full precision whatever that of the direction."""
-    total = 0.0
-    for i in range(len(gradient)):
-        total += gradient[i] * direction[i]
-    return total
+def slope_and_largest(
+    gradient: FloatArray, direction: npt.NDArray[Any], bounds: IndexArray, divisor: FloatArray
+) -> tuple[float, float]:
+    """gradient·direction, in full precision whatever that of the direction; and ``largest`` of the gradient. Both are
+    NaN if it has one."""
+    slope, greatest = 0.0, 0.0
+    for k in range(len(divisor)):
+        part, along, top = gradient[bounds[k] : bounds[k + 1]], direction[bounds[k] : bounds[k + 1]], np.int64(0)
+        total = 0.0
+        for i in range(len(part)):
+            total += part[i] * number(along[i])
+            top = max(top, bits(part[i]) & 0x7FFFFFFFFFFFFFFF)
+        slope += total
+        size = from_bits(top) / divisor[k]
+        if size != size:
+            return size, size
+        greatest = max(greatest, size)
+    return slope, greatest
+
+
+@kernel
+def go_along(x: FloatArray, step: float, direction: npt.NDArray[Any], point: FloatArray) -> None:
+    """point ← x + step·direction."""
+    for i in range(len(x)):
+        point[i] = x[i] + step * number(direction[i])
 
 
 @summing_kernel
 def _add_four(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]) -> None:
     """total += factors[r : r + 4]·vectors[r : r + 4, a:b]."""
     v0, v1, v2, v3 = vectors[r][a:b], vectors[r + 1][a:b], vectors[r + 2][a:b], vectors[r + 3][a:b]
-    kind = vectors.dtype.type
+    kind = total.dtype.type
     f0, f1, f2, f3 = kind(factors[r]), kind(factors[r + 1]), kind(factors[r + 2]), kind(factors[r + 3])
     for i in range(b - a):
-        total[i] += f0 * v0[i] + f1 * v1[i] + f2 * v2[i] + f3 * v3[i]
+        total[i] += f0 * number(v0[i]) + f1 * number(v1[i]) + f2 * number(v2[i]) + f3 * number(v3[i])
 
 
 @summing_kernel
 def _add_two(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]) -> None:
     """total += factors[r : r + 2]·vectors[r : r + 2, a:b]."""
-    v0, v1, kind = vectors[r][a:b], vectors[r + 1][a:b], vectors.dtype.type
+    v0, v1, kind = vectors[r][a:b], vectors[r + 1][a:b], total.dtype.type
     f0, f1 = kind(factors[r]), kind(factors[r + 1])
     for i in range(b - a):
-        total[i] += f0 * v0[i] + f1 * v1[i]
+        total[i] += f0 * number(v0[i]) + f1 * number(v1[i])
 
 
 @summing_kernel
