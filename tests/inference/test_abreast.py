@@ -174,7 +174,12 @@ def test_no_groups(n_kinds, n_labels, length):
 
 @pytest.mark.parametrize("n_labels", [4, 192])
 def test_groups_with_the_fewest_and_the_most_labels(n_labels):
-    assert [len(group) for group in members_by_group(grouped(np.full(20, 9), 1, n_labels))] == [8, 8, 1, 1, 1, 1]
+    assert [len(group) for group in members_by_group(grouped(np.full(20, 9), 1, n_labels))] == [1, 1, 1, 1, 8, 8]
+
+
+def test_one_that_is_too_long_leaves_the_others_together():
+    found = members_by_group(grouped(np.array([9, 9, 9, 90, 9, 2, 9, 9, 9, 9]), 1, 6))
+    assert found == [[5], [0, 1, 2, 4, 6, 7, 8, 9], [3]]
 
 
 def test_no_sequences():

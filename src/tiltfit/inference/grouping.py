@@ -40,22 +40,37 @@ def grouped(lengths: IntArray, n_kinds: int, n_labels: int) -> Grouping:
     """Groups of eight where edges are all of one kind, labels neither few nor many, and eight sequences about as long
     as each other; else one by one.
 
-    >>> made = grouped(np.array([5, 9, 5, 5, 5, 4, 5, 5, 5]), 1, 6)
+    >>> made = grouped(np.array([5, 6, 5, 5, 5, 1, 5, 5, 5]), 1, 6)
     >>> made.members.tolist(), made.groups.tolist()
-    ([5, 0, 2, 3, 4, 6, 7, 8, 1], [0, 8, 9])
+    ([5, 0, 2, 3, 4, 6, 7, 8, 1], [0, 1, 9])
     """
     members = np.argsort(lengths, kind="stable")
-    eights = lengths[members[: len(members) // _ABREAST * _ABREAST]].reshape(-1, _ABREAST)
-    longest = eights.max(axis=1, initial=1)
-    abreast = (eights.sum(axis=1) >= _EVEN * _ABREAST * longest) & (longest * n_labels <= _LARGEST)
-    if n_kinds != 1 or not _FEWEST_LABELS <= n_labels <= _MOST_LABELS or not np.any(abreast):
-        members, abreast = np.arange(len(lengths)), abreast[:0]
+    eights: list[int] = []
+    if n_kinds == 1 and _FEWEST_LABELS <= n_labels <= _MOST_LABELS:
+        eights = _eights(lengths[members], _LARGEST // n_labels)
+    if not eights:
+        members = np.arange(len(lengths))
     begins = np.ones(len(members) + 1, dtype=np.bool_)
-    begins[: _ABREAST * len(abreast)].reshape(-1, _ABREAST)[abreast, 1:] = False
+    begins[np.add.outer(eights, np.arange(1, _ABREAST)).astype(np.intp)] = False
     groups = np.flatnonzero(begins)
     ends = np.concatenate([[0], np.cumsum(lengths[members])])[groups]
     cuts = edge_chunks(ends, n_kinds, n_labels)
     return Grouping(members, groups, cuts, ends[cuts] * n_labels)
+
+
+def _eights(lengths: IntArray, longest: int) -> list[int]:
+    """Where groups of eight begin, of sequences sorted by length, none longer than ``longest``: the longest first, and
+    one that is too long for the seven before it is left alone, so that those left over are short."""
+    found, sums = [], np.concatenate([[0], np.cumsum(lengths)]).tolist()
+    end = int(np.searchsorted(lengths, longest, side="right"))
+    while end >= _ABREAST:
+        begin = end - _ABREAST
+        if sums[end] - sums[begin] >= _EVEN * _ABREAST * lengths[end - 1]:
+            found.append(begin)
+            end = begin
+        else:
+            end -= 1
+    return found
 
 
 def chunks(ends: IntArray, size: int, least: int = _CHUNK) -> IntArray:

@@ -25,11 +25,10 @@ from tiltfit.inference.kernels.abreast_tiles import (
     EDGE_ROWS,
     WIDEST,
     backward_block,
-    factors_block,
     forward_block,
-    gather_block,
+    load_step,
     outer_block,
-    scatter_block,
+    scatter_step,
 )
 from tiltfit.inference.kernels.chain import Tables
 from tiltfit.inference.kernels.compile import kernel
@@ -50,7 +49,7 @@ class GroupScratch(NamedTuple):
     scale: FloatArray  # [n, 8]: c
     total: FloatArray  # [n, 8]: Σa
     end: FloatArray  # [n, 8]: 1/Σa at last positions, else 0
-    edges: FloatArray  # [P, P, EDGE_LANES]: Σ a ⊗ V
+    edges: FloatArray  # [P, P, EDGE_LANES]: Σ w·a ⊗ V
     tops: FloatArray  # [8]: Σ max s
     seen: FloatArray  # [2, 8]: the greatest score of a row; the least difference from it
     rows: IndexArray  # [8]: positions
@@ -60,16 +59,27 @@ class GroupScratch(NamedTuple):
 
 
 @kernel
+def _aligned(n: int) -> FloatArray:
+    """Room for n numbers that starts on a cache line: vectors that straddle two take twice as long to load."""
+    room = np.empty(n + ABREAST)
+    first = -room.ctypes.data % 64 // 8
+    return room[first : first + n]
+
+
+@kernel
 def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
     """Room for sequences of up to ``n`` positions."""
     # Edges are summed some rows at a time; and an odd number of cache lines a step, or a column would fall into a few
     # sets of the cache.
     width = (n_labels + EDGE_ROWS - 1) // EDGE_ROWS * EDGE_ROWS | 1
-    local, ahead, back = np.empty((n, width, ABREAST)), np.empty((n, width, ABREAST)), np.empty((n + 1, width, ABREAST))
+    size = n * width * ABREAST
+    local, ahead = _aligned(size).reshape((n, width, ABREAST)), _aligned(size).reshape((n, width, ABREAST))
+    back = _aligned(size + width * ABREAST).reshape((n + 1, width, ABREAST))
     ahead[:, n_labels:] = 0.0
-    scale, total, end = np.empty((n, ABREAST)), np.empty((n, ABREAST)), np.empty((n, ABREAST))
+    scale, total = _aligned(n * ABREAST).reshape((n, ABREAST)), _aligned(n * ABREAST).reshape((n, ABREAST))
+    end, edges = _aligned(n * ABREAST).reshape((n, ABREAST)), _aligned(width * width * EDGE_LANES)
     return GroupScratch(
-        local, ahead, back, scale, total, end, np.empty((width, width, EDGE_LANES)),
+        local, ahead, back, scale, total, end, edges.reshape((width, width, EDGE_LANES)),
         np.empty(ABREAST), np.empty((2, ABREAST)),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
@@ -90,34 +100,25 @@ def _at(scratch: GroupScratch, t: int) -> None:
 
 
 @kernel
-def _load(node: FloatArray, scratch: GroupScratch, steps: int, widest: float) -> bool:
-    """ψ, Σ max s and the widest spread of every sequence; False if one is wider than ``widest``. O(steps·L)."""
+def _forward(node: FloatArray, scratch: GroupScratch, table: FloatArray, steps: int, widest: float) -> bool:
+    """ψ, Σ max s, a, c and Σa; False if the scores of a sequence spread more than ``widest``. O(steps·L²).
+
+    Step by step: a waits for the step before, and while it does, the exponentials of the next are taken.
+    """
     n_labels, top, low = node.shape[1], scratch.seen[0], scratch.seen[1]
-    scratch.tops[:], low[:] = 0.0, 0.0
+    block = _block(n_labels)
+    scratch.tops[:], low[:], scratch.total[:steps], scratch.scale[0] = 0.0, 0.0, 0.0, 1.0
     for t in range(steps):
         _at(scratch, t)
-        top[:] = -np.inf
-        for y in range(0, n_labels, LANES):
-            gather_block(node, scratch.rows, min(y, n_labels - LANES), scratch.local, t, top)
-        for y in range(0, n_labels, 2):
-            factors_block(min(2, n_labels - y), scratch.local, t, y, top, low)
+        load_step(node, scratch.rows, scratch.local, t, top, low)
         for lane in range(ABREAST):
             scratch.tops[lane] += top[lane] if t < scratch.length[lane] else 0.0
-            if not low[lane] >= -widest:
-                return False
-    return True
-
-
-@kernel
-def _forward(scratch: GroupScratch, table: FloatArray, steps: int, n_labels: int) -> None:
-    """a, c and Σa. O(steps·L²)."""
-    block = _block(n_labels)
-    scratch.total[:steps], scratch.scale[0] = 0.0, 1.0
-    for y in range(n_labels):
-        for lane in range(ABREAST):
-            scratch.ahead[0, y, lane] = scratch.local[0, y, lane]
-            scratch.total[0, lane] += scratch.local[0, y, lane]
-    for t in range(1, steps):
+        if t == 0:
+            for y in range(n_labels):
+                for lane in range(ABREAST):
+                    scratch.ahead[0, y, lane] = scratch.local[0, y, lane]
+                    scratch.total[0, lane] += scratch.local[0, y, lane]
+            continue
         for lane in range(ABREAST):
             scratch.scale[t, lane] = 1.0 / scratch.total[t - 1, lane] if t < scratch.length[lane] else 0.0
         for y in range(0, n_labels, block):
@@ -125,6 +126,10 @@ def _forward(scratch: GroupScratch, table: FloatArray, steps: int, n_labels: int
                 min(block, n_labels - y), scratch.ahead, t, table, n_labels, scratch.local, scratch.scale,
                 scratch.total, y,
             )  # fmt: skip
+    for lane in range(ABREAST):
+        if not low[lane] >= -widest:
+            return False
+    return True
 
 
 @kernel
@@ -156,8 +161,7 @@ def _backward(node: FloatArray, scratch: GroupScratch, table_t: FloatArray, step
             )  # fmt: skip
         # Zeros of sequences that have ended go to their last row first, and then its marginals.
         _at(scratch, t)
-        for y in range(0, n_labels, LANES):
-            scatter_block(scratch.local, t, node, scratch.rows, min(y, n_labels - LANES))
+        scatter_step(scratch.local, t, node, scratch.rows)
 
 
 @kernel
@@ -199,9 +203,9 @@ def infer_abreast(
         scratch.first[lane], scratch.length[lane] = offsets[s], offsets[s + 1] - offsets[s]
         scratch.weight[lane] = weight[s]
         steps = max(steps, scratch.length[lane])
-    if steps > len(scratch.scale) or not _load(node, scratch, steps, _WIDEST_SPREAD - tables.spread[0]):
+    widest = _WIDEST_SPREAD - tables.spread[0]
+    if steps > len(scratch.scale) or not _forward(node, scratch, tables.factor[0], steps, widest):
         return False
-    _forward(scratch, tables.factor[0], steps, n_labels)
     for lane in range(ABREAST):
         if not scratch.total[scratch.length[lane] - 1, lane] > 0.0:  # there is a NaN somewhere
             return False

@@ -6,6 +6,7 @@ reason that ``tiles`` gives: sums stay in registers. Nothing is checked here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import binding, ir  # type: ignore[import-untyped]
@@ -41,78 +42,98 @@ def _turned(code: Code, rows: list[Any]) -> list[Any]:
     return [_mixed(code, *pair, *order) for order in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in pairs]
 
 
-def _rows(code: Code, node: Any, rows: Any, column: Any) -> list[Any]:
-    """The addresses of node[rows[n], column]."""
+def _rows(code: Code, node: Any, rows: Any) -> list[Any]:
+    """The addresses of node[rows[n], 0]."""
     builder = code.builder
     numbers = [builder.load(builder.gep(rows.data, [_INT64(n)])) for n in range(ABREAST)]
-    return [builder.bitcast(code.element(node, number, column), VECTOR.as_pointer()) for number in numbers]
+    return [code.element(node, number, _ZERO) for number in numbers]
 
 
-def _gather_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _at(code: Code, addresses: list[Any], column: Any) -> list[Any]:
+    """Where the vectors of four numbers from this column on are."""
+    builder = code.builder
+    return [builder.bitcast(builder.gep(address, [column]), VECTOR.as_pointer()) for address in addresses]
+
+
+def _fours(code: Code, n_labels: Any) -> Iterator[Any]:
+    """First columns of vectors of four that cover all labels: the last one is moved back to end with them."""
+    last = code.builder.sub(n_labels, _INT64(LANES))
+    with cgutils.for_range_slice(code.builder, _ZERO, n_labels, _INT64(LANES), intp=_INT64) as (column, _):
+        yield code.builder.select(code.builder.icmp_signed("<", column, last), column, last)
+
+
+def _greater(code: Code, one: Any, other: Any) -> Any:
+    return code.builder.select(code.builder.fcmp_ordered(">", one, other), one, other)
+
+
+def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
-    column, t = code.integers(2, 4)
-    node, rows, local, top = code.arrays(0, 1, 3, 5)
-    found = [builder.load(address, align=8) for address in _rows(code, node, rows, column)]
-    halves = zip(_turned(code, found[:LANES]), _turned(code, found[LANES:]), strict=True)
-    place, greatest = code.element(local, t, column, _ZERO), code.load(top.data)
-    for n, (one, other) in enumerate(halves):
-        scores = _mixed(code, one, other, *range(ABREAST))
-        code.store(scores, place, n)
-        greatest = builder.select(builder.fcmp_ordered(">", scores, greatest), scores, greatest)
-    code.store(greatest, top.data)
+    (t,) = code.integers(3)
+    node, rows, local, top, low = code.arrays(0, 1, 2, 4, 5)
+    n_labels, place = builder.extract_value(node.shape, 1), code.element(local, t, _ZERO, _ZERO)
+    # Promoted to registers: their address is never taken.
+    greatest, least = (cgutils.alloca_once(builder, code.kind) for _ in range(2))  # type: ignore[no-untyped-call]
+    builder.store(code.constant(float("-inf")), greatest)
+    addresses = _rows(code, node, rows)
+    for column in _fours(code, n_labels):
+        found = [builder.load(address, align=8) for address in _at(code, addresses, column)]
+        halves = zip(_turned(code, found[:LANES]), _turned(code, found[LANES:]), strict=True)
+        scores = [_mixed(code, one, other, *range(ABREAST)) for one, other in halves]
+        here = builder.gep(place, [builder.mul(column, _INT64(ABREAST))])
+        for n, score in enumerate(scores):
+            code.store(score, here, n)
+        highest = _greater(code, _greater(code, *scores[:2]), _greater(code, *scores[2:]))
+        builder.store(_greater(code, highest, builder.load(greatest)), greatest)
+    shift = builder.load(greatest)
+    builder.store(code.load(low.data), least)
+
+    def factors(first: Any, width: int) -> None:
+        here = builder.gep(place, [builder.mul(first, _INT64(ABREAST))])
+        below = [builder.fsub(code.load(here, n), shift) for n in range(width)]
+        for value in below:
+            seen = builder.load(least)
+            builder.store(builder.select(builder.fcmp_ordered("<", value, seen), value, seen), least)
+        for n, value in enumerate(exp_of_vectors(code, below, bounded=True)):
+            code.store(value, here, n)
+
+    even = builder.and_(n_labels, _INT64(-_PAIR))
+    with cgutils.for_range_slice(builder, _ZERO, even, _INT64(_PAIR), intp=_INT64) as (label, _):
+        factors(label, _PAIR)
+    with builder.if_then(builder.icmp_signed("<", even, n_labels)):
+        factors(even, 1)
+    code.store(shift, top.data)
+    code.store(builder.load(least), low.data)
     return context.get_dummy_value()
 
 
 @inline
-def gather_block(_: Any, node: Any, rows: Any, column: Any, local: Any, t: Any, top: Any) -> Any:
-    """local[t, C, n] ← node[rows[n], C],  C = column … column + 3;  ``top[8]`` keeps the greatest that was seen."""
-    contiguous(node, rows, local, top)
-    return types.void(node, rows, column, local, t, top), _gather_code
+def load_step(_: Any, node: Any, rows: Any, local: Any, t: Any, top: Any, low: Any) -> Any:
+    """local[t, y, n] ← exp(node[rows[n], y] − top[n]),  top[n] ← max_y node[rows[n], y];  ``low[8]`` keeps the least
+    difference that was seen: where it is below −708, what is found makes no sense. Four labels at least. O(L)."""
+    contiguous(node, rows, local, top, low)
+    return types.void(node, rows, local, t, top, low), _load_code
 
 
 def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
-    t, column = code.integers(1, 4)
+    (t,) = code.integers(1)
     local, node, rows = code.arrays(0, 2, 3)
-    place = code.element(local, t, column, _ZERO)
-    found = [code.load(place, n) for n in range(LANES)]
-    first, second = (_turned(code, [_mixed(code, v, v, *h) for v in found]) for h in (range(LANES), range(LANES, 8)))
-    for values, address in zip((*first, *second), _rows(code, node, rows, column), strict=True):
-        builder.store(values, address, align=8)
+    addresses, place = _rows(code, node, rows), code.element(local, t, _ZERO, _ZERO)
+    for column in _fours(code, builder.extract_value(node.shape, 1)):
+        here = builder.gep(place, [builder.mul(column, _INT64(ABREAST))])
+        found = [code.load(here, n) for n in range(LANES)]
+        halves = (range(LANES), range(LANES, ABREAST))
+        first, second = (_turned(code, [_mixed(code, v, v, *half) for v in found]) for half in halves)
+        for values, address in zip((*first, *second), _at(code, addresses, column), strict=True):
+            builder.store(values, address, align=8)
     return context.get_dummy_value()
 
 
 @inline
-def scatter_block(_: Any, local: Any, t: Any, node: Any, rows: Any, column: Any) -> Any:
-    """node[rows[n], C] ← local[t, C, n],  C = column … column + 3, n = 0 … 7."""
+def scatter_step(_: Any, local: Any, t: Any, node: Any, rows: Any) -> Any:
+    """node[rows[n], y] ← local[t, y, n]: where rows are the same, the last one stays. Four labels at least. O(L)."""
     contiguous(local, node, rows)
-    return types.void(local, t, node, rows, column), _scatter_code
-
-
-def _factors_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    count, t, column = code.integers(0, 2, 3)
-    local, top, low = code.arrays(1, 4, 5)
-
-    def body(width: int) -> None:
-        place, greatest, least = code.element(local, t, column, _ZERO), code.load(top.data), code.load(low.data)
-        below = [builder.fsub(code.load(place, n), greatest) for n in range(width)]
-        for value in below:
-            least = builder.select(builder.fcmp_ordered("<", value, least), value, least)
-        for n, value in enumerate(exp_of_vectors(code, below)):
-            code.store(value, place, n)
-        code.store(least, low.data)
-
-    code.by_width(count, body, _PAIR)
-    return context.get_dummy_value()
-
-
-@inline
-def factors_block(_: Any, count: Any, local: Any, t: Any, column: Any, top: Any, low: Any) -> Any:
-    """local[t, C] ← exp(local[t, C] − top),  C = column … column + count − 1, one label or two;  ``low[8]`` keeps the
-    least difference that was seen."""
-    contiguous(local, top, low)
-    return types.void(count, local, t, column, top, low), _factors_code
+    return types.void(local, t, node, rows), _scatter_code
 
 
 def _product(code: Code, rows: Any, t: Any, table: Any, n_labels: Any, column: Any, width: int) -> list[Any]:
