@@ -44,11 +44,11 @@ class AttributeFeatures:
     intercept: bool = True
     scale: FloatArray | None = None
 
-    @property
+    @cached_property
     def n_attributes(self) -> int:
         return int(self.X.shape[1])
 
-    @property
+    @cached_property
     def n_weights(self) -> int:
         return (self.n_attributes + self.intercept) * self.n_labels
 
@@ -60,9 +60,7 @@ class AttributeFeatures:
     def score(self, weights: FloatArray) -> Potentials:
         """X·W + b. O(non-zeros·labels)."""
         W, b = self.unpack(weights)
-        if not sparse.issparse(self.X):
-            return Potentials(np.asarray(self.X @ W + b))
-        return Potentials(self._product.score(W, b))
+        return Potentials(np.asarray(self.X @ W + b) if self._product is None else self._product.score(W, b))
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
         """Xᵀ·node, then the column sums of node: a flat vector like the weights. O(non-zeros·labels).
@@ -71,10 +69,10 @@ class AttributeFeatures:
         """
         flat = self.workers.room.empty(self.n_weights) if out is None else out
         table, d = flat.reshape(-1, self.n_labels), self.n_attributes
-        if sparse.issparse(self.X):
-            self._product.expect(node, table[:d])
-        else:
+        if self._product is None:
             table[:d] = self.X.T @ node
+        else:
+            self._product.expect(node, table[:d])
         if self.intercept:
             table[d] = node.sum(axis=0)
         return flat
@@ -135,7 +133,10 @@ class AttributeFeatures:
         return np.zeros(self.n_labels)
 
     @cached_property
-    def _product(self) -> Product:
+    def _product(self) -> Product | None:
+        """None where X is dense."""
+        if not sparse.issparse(self.X):
+            return None
         # Merged features are those of a solver, which needs them in every iteration.
         reused = self.scale is not None
         return Product(sparse.csr_array(self.X), self.n_labels, self.workers, self.scale, reused)

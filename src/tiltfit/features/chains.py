@@ -35,15 +35,15 @@ class ChainFeatures:
     nodes: AttributeFeatures | ObservedFeatures
     kinds: FloatArray
 
-    @property
+    @cached_property
     def workers(self) -> Workers:
         return self.nodes.workers
 
-    @property
+    @cached_property
     def n_labels(self) -> int:
         return self.nodes.n_labels
 
-    @property
+    @cached_property
     def n_weights(self) -> int:
         return int(self.nodes.n_weights + self.kinds.shape[1] * self.n_labels**2)
 

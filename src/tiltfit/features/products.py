@@ -55,14 +55,15 @@ class Product:
 
     def score(self, W: FloatArray, base: FloatArray) -> FloatArray:
         """base + X·F·W. O(non-zeros·labels)."""
-        assert len(W) == self.X.shape[1]  # rows of W from there on would be taken for bundles
-        out = self.workers.room.empty(self.X.shape[0], self.n_labels)
+        n, d = self._shape
+        assert len(W) == d  # rows of W from there on would be taken for bundles
+        out = self.workers.room.empty(n, self.n_labels)
         self._add(self._rows, W, self._product(self._parts, W, self.scale), base, out, self._inner)
         return out
 
     def expect(self, R: FloatArray, out: FloatArray) -> None:
         """out ← F·Xᵀ·R. O(non-zeros·labels)."""
-        assert len(R) == self.X.shape[0]
+        assert len(R) == self._shape[0]
         rows = np.ascontiguousarray(R)
         self._add(self._columns, rows, self._product(self._bundle_columns, rows), self._zero, out, None, self.scale)
         frequent = self._frequent
@@ -114,6 +115,11 @@ class Product:
     def _each(self) -> float:
         """Nanoseconds a non-zero."""
         return 0.3 * self.n_labels
+
+    @cached_property
+    def _shape(self) -> tuple[int, int]:
+        """Positions, attributes."""
+        return self.X.shape[0], self.X.shape[1]
 
     @cached_property
     def _zero(self) -> FloatArray:

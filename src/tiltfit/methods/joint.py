@@ -11,7 +11,8 @@ follows the outer gradient down.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +30,7 @@ wrong by about ε²/2 in divergence, so that a unit of weight sees an error of o
 keeps it out of the line search and needs a quarter of the inner evaluations that a fixed tight tolerance does."""
 
 
-@dataclass(frozen=True)
-class _Trial:
+class _Trial(NamedTuple):
     """What is told of an evaluation if the line search accepts it."""
 
     value: float

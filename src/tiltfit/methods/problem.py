@@ -24,7 +24,7 @@ from tiltfit.inference.priced import PricedChains
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.optimize.measure import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt
-from tiltfit.projections.moment import add_ridge
+from tiltfit.projections.moment import Scattered, add_ridge
 from tiltfit.projections.stochastic import project
 
 FloatArray = npt.NDArray[np.float64]
@@ -115,12 +115,13 @@ class Problem:
             found.append(project(self.tilt, base, start=start, tol=tol, told=told))
             return found[0].marginals
 
-        value, node, edge = self.residual(weights, projected)
+        value, node, edge = self.residual(weights, projected, known=False)
         projection = found[0] if found else None
         if projection is not None:
             value += self.gamma * projection.value
         gradient = self.model.features.expect(node, edge)
-        return Evaluation(value + add_ridge(self.alpha, weights, gradient, self.model.workers), gradient, projection)
+        value += add_ridge(self.alpha, weights, gradient, self.model.workers, target=self._known_target)
+        return Evaluation(value - self._known_base, gradient, projection)
 
     def known_moments(self) -> FloatArray:
         """Σ_labelled w·f(x, y)."""
@@ -129,25 +130,27 @@ class Problem:
         return self.model.features.expect(node, self._known_edges)
 
     def residual(
-        self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals]
+        self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals], *, known: bool = True
     ) -> tuple[float, FloatArray, FloatArray | None]:
         """Σ_labelled w·(−log p_λ(y|x)), and ω·(p − q) on nodes and edges, whose moments are the gradient.
 
-        ``projected``: q on the touched instances, of their potentials under the model and log Z.
+        ``projected``: q on the touched instances, of their potentials under the model and log Z. ``known`` False:
+        without the scores of known labels, and q on labelled instances, which the caller knows as moments.
         """
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
-        value = -self._known_score(potentials)
+        value = -self._known_score(potentials) if known else 0.0
         here = None if self.tilt is None else model.workers.room.copy(potentials.node[self._touched_positions])
         # The potentials are no longer needed: marginals take their place, and then the residual p − q.
         p = structure.infer(potentials, model.workers, weight=self.omega, overwrite=True)
-        value += self._known_log_z(p.log_z)
+        value += float(kernels.known.sum_at(p.log_z, self.labelled, self._labelled_weight))
         node, edge = p.node, p.edge
         if not self._unweighted:
             node *= structure.spread(self.omega)[:, None]
-        kernels.known.subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
-        if edge is not None and self._known_edges is not None:
-            edge -= self._known_edges
+        if known:
+            kernels.known.subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
+            if edge is not None and self._known_edges is not None:
+                edge -= self._known_edges
         if here is not None:
             q = projected(Potentials(here, potentials.edge), p.log_z[self.touched])
             self._subtract(q, node, edge)
@@ -254,6 +257,11 @@ class Problem:
         return replace(self, model=replace(self.model, features=features), alpha=alpha), merging
 
     @cached_property
+    def _labelled_weight(self) -> FloatArray:
+        """w of labelled instances."""
+        return self.weight[self.labelled]
+
+    @cached_property
     def _known(self) -> IntArray:
         """The positions of labelled instances."""
         return self.model.structure.positions(self.labelled)
@@ -293,12 +301,6 @@ class Problem:
         sums = np.bincount(cell, weights=weight[second], minlength=structure.n_kinds * n_labels**2)
         return np.asarray(sums, dtype=np.float64).reshape(structure.n_kinds, n_labels, n_labels)
 
-    def _known_log_z(self, log_z: FloatArray) -> float:
-        """Σ_labelled w·log Z."""
-        if len(self.labelled) == len(log_z):
-            return float(self.weight @ log_z)
-        return float(self.weight[self.labelled] @ log_z[self.labelled])
-
     def _known_score(self, potentials: Potentials) -> float:
         """Σ_labelled w·(score of the labels)."""
         score = float(kernels.known.sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
@@ -306,6 +308,16 @@ class Problem:
             # A forbidden pair that never occurs adds nothing, not −inf·0.
             score += float(kernels.known.sum_at(potentials.edge.reshape(-1), *self._known_pairs))
         return score
+
+    @cached_property
+    def _known_target(self) -> Scattered | None:
+        """Σ_labelled w·f(x, y): few weights speak of attributes and labels that were seen together."""
+        return Scattered.of(self.known_moments()) if len(self.labelled) else None
+
+    @cached_property
+    def _known_base(self) -> float:
+        """Σ_labelled w·log q₀(y|x)."""
+        return 0.0 if self.model.base is None else self._known_score(self.model.base)
 
     @cached_property
     def _known_pairs(self) -> tuple[IntArray, FloatArray]:

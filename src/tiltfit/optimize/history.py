@@ -37,24 +37,25 @@ class History:
         self._summed: Any = np.float32 if is_long else np.float64
         self._length = np.ones(2 * memory)
         self._gram = np.zeros((2 * memory, 2 * memory))
-        self._with_gradient = np.zeros(2 * memory)
         self._memory = memory
         self._order: list[int] = []  # pairs, oldest first
+        self._factors = np.empty(0), 1.0  # of the rows that hold numbers in −H·g, and that of g in H·g
         self._next = 0  # the pair of the direction that was given last
         self._workers = workers
         self._bounds = np.append(np.arange(0, n, _BLOCK), n)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._order = []
+        self._order, self._factors = [], (np.empty(0), 1.0)
 
     def direction(self, g: FloatArray, x: FloatArray, step: float) -> tuple[npt.NDArray[Any], FloatArray, float]:
         """d = −H·g, H the inverse-Hessian estimate, for the gradient that the last move led to; x + step·d; and the
         slope, −g·H·g. Of d there is one at a time: it stands where the next pair will, and if there is no room for
         one more, the oldest pair is forgotten for it."""
-        vectors, (factors, of_gradient), bounds = kernels.vectors, self._coefficients(), self._bounds
+        vectors, (factors, of_gradient), bounds = kernels.vectors, self._factors, self._bounds
         full = len(self._order) == self._memory
-        self._next = pair = self._order.pop(0) if full else next(k for k in range(self._memory) if k not in self._order)
+        pair = self._order.pop(0) if full else next(k for k in range(self._memory) if k not in self._order)
+        self._next = pair
         point, slopes = self._workers.room.empty(len(g)), np.empty(len(bounds) - 1)
 
         def run(first: int, last: int) -> None:
@@ -72,7 +73,8 @@ class History:
         A pair without positive curvature is forgotten at once: it would spoil the estimate.
         """
         self._order.append(self._next)
-        vectors, rows, bounds = kernels.vectors, self._rows, self._bounds
+        # Rows that hold numbers: they are filled in order. A forgotten pair among them has no weight.
+        vectors, rows, bounds = kernels.vectors, 2 * (max(self._order) + 1), self._bounds
         products = np.empty((len(bounds) - 1, 3, rows))
 
         def run(first: int, last: int) -> None:
@@ -80,19 +82,8 @@ class History:
             vectors.remember(self._vectors, rows, self._next, old, new, bounds, products, piece, first, last)
 
         self._workers.run(run, bounds, each=0.25 * rows)
-        if not vectors.take_in(self._gram, self._with_gradient, self._length, products, self._next, step):
+        factors, order = np.zeros(rows), np.array(self._order)
+        kept, of_gradient = vectors.turn(self._gram, self._length, products, order, step, factors)
+        self._factors = factors, of_gradient
+        if not kept:
             self._order.pop()
-
-    @property
-    def _rows(self) -> int:
-        """Rows that hold numbers: they are filled in order. A forgotten pair among them has no weight."""
-        return 2 * (max(self._order) + 1) if self._order else 0
-
-    def _coefficients(self) -> tuple[FloatArray, float]:
-        """The factors of the rows that hold numbers in −H·g, and that of g in H·g."""
-        factors = np.zeros(self._rows)
-        if not self._order:
-            return factors, 1.0
-        return factors, kernels.vectors.two_loops(
-            self._gram, self._with_gradient, self._length, np.array(self._order), factors
-        )

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +21,7 @@ CURVATURE = 0.9  # c₂: loose, as quasi-Newton directions are well scaled
 MAX_TRIALS = 25
 
 
-@dataclass(frozen=True, eq=False)
-class Trial:
+class Trial(NamedTuple):
     """φ at one step, with the full gradient so that it need not be computed again. ``steepest``: its measure."""
 
     step: float
@@ -33,8 +31,7 @@ class Trial:
     gradient: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
+class Found(NamedTuple):
     """The accepted trial (None if no step lowers the value), x + step·direction there, and the evaluations spent."""
 
     trial: Trial | None

@@ -9,6 +9,7 @@ is w on labelled and γ·w on unlabelled instances. Gradient: Σ ω E_p[f] − T
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +22,7 @@ from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.result import Minimum
 
 FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.intp]
 
 _BLOCK = 1 << 14  # weights that are summed up at a time, whatever the number of threads
 
@@ -51,24 +53,46 @@ def moment_objective(
     return sums.log_z + add_ridge(alpha, weights, sums.expectation, target=target), sums.expectation
 
 
+@dataclass(frozen=True, eq=False)
+class Scattered:
+    """A vector of zeros but for ``amounts`` at ``cells``, which ascend; ``starts``: the first of every block."""
+
+    cells: IntArray
+    amounts: FloatArray
+    starts: IntArray
+
+    @staticmethod
+    def of(vector: FloatArray) -> Scattered:
+        cells = np.flatnonzero(vector)
+        return Scattered(cells, vector[cells], np.searchsorted(cells, _blocks(len(vector))))
+
+
 def add_ridge(
     alpha: FloatArray,
     weights: FloatArray,
     gradient: FloatArray,
     workers: Workers | None = None,
     *,
-    target: FloatArray | None = None,
+    target: FloatArray | Scattered | None = None,
 ) -> float:
     """gradient += α∘λ − T; returns ½ Σ α λ² − λ·T. T is ``target``, 0 if there is none."""
     strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
     bounds = _blocks(len(weights))
     sums = np.empty(len(bounds) - 1)
+    few, dense = (target, None) if isinstance(target, Scattered) else (_nothing(len(weights)), target)
 
     def run(first: int, last: int) -> None:
-        kernels.vectors.add_pull(strength, weights, target, gradient, bounds, sums, first, last)
+        kernels.vectors.add_pull(
+            strength, weights, dense, few.cells, few.amounts, few.starts, gradient, bounds, sums, first, last
+        )
 
     (workers or Workers()).run(run, bounds, each=0.6)
     return float(sum(sums.tolist()))
+
+
+@lru_cache(maxsize=8)
+def _nothing(n: int) -> Scattered:
+    return Scattered.of(np.zeros(n))
 
 
 @lru_cache(maxsize=8)

@@ -99,7 +99,7 @@ def _multiply_pair(
 
 
 @kernel
-def take_in(
+def _take_in(
     gram: FloatArray, with_gradient: FloatArray, length: FloatArray, products: FloatArray, pair: int, step: float
 ) -> bool:
     """What ``remember`` found, as inner products of s and y: those of the new pair go to ``gram``, those of the new
@@ -124,7 +124,7 @@ def take_in(
 
 
 @kernel
-def two_loops(
+def _two_loops(
     gram: FloatArray, with_gradient: FloatArray, length: FloatArray, order: IndexArray, out: FloatArray
 ) -> Any:
     """out ← the coefficients of −H·g in the basis of stored vectors, and returns the factor of g in H·g.
@@ -154,6 +154,21 @@ def two_loops(
     for j in range(len(out)):
         out[j] *= -length[j]
     return scale
+
+
+@kernel
+def turn(
+    gram: FloatArray, length: FloatArray, products: FloatArray, order: IndexArray, step: float, out: FloatArray
+) -> tuple[bool, float]:
+    """After ``step`` along the direction of the last pair of ``order``: whether there is positive curvature, for else
+    the pair is forgotten; the factor of g in H·g, and in ``out``, 0 before, those of the stored vectors in −H·g.
+    ``products``: what ``remember`` found. O(memory²)."""
+    with_gradient = np.empty(products.shape[2])
+    kept = _take_in(gram, with_gradient, length, products, order[-1], step)
+    last = len(order) if kept else len(order) - 1
+    if last == 0:
+        return kept, 1.0
+    return kept, _two_loops(gram, with_gradient, length, order[:last], out)
 
 
 @summing_kernel
@@ -246,11 +261,12 @@ def _add_two(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatAr
 
 @summing_kernel
 def add_pull(
-    alpha: FloatArray, weights: FloatArray, target: FloatArray | None, gradient: FloatArray, bounds: IndexArray,
-    sums: FloatArray, first: int, last: int,
+    alpha: FloatArray, weights: FloatArray, target: FloatArray | None, cells: IndexArray, amounts: FloatArray,
+    starts: IndexArray, gradient: FloatArray, bounds: IndexArray, sums: FloatArray, first: int, last: int,
 ) -> None:  # fmt: skip
-    """gradient += α∘weights − target and sums[k] ← Σ ½·α·weights² − weights·target, of the blocks first ≤ k < last.
-    ``alpha``: one a weight, or one for all; ``target``: None for 0."""
+    """gradient += α∘weights − T and sums[k] ← Σ ½·α·weights² − weights·T, of the blocks first ≤ k < last.
+    ``alpha``: one a weight, or one for all. T is ``target`` (None: 0) plus ``amounts`` at ``cells``, those of block k
+    from starts[k] on."""
     for k in range(first, last):
         w, g, total = weights[bounds[k] : bounds[k + 1]], gradient[bounds[k] : bounds[k + 1]], 0.0
         strengths = alpha[bounds[k] : bounds[k + 1]]
@@ -263,4 +279,7 @@ def add_pull(
             for i in range(len(w)):
                 g[i] -= wanted[i]
                 total -= w[i] * wanted[i]
+        for n in range(starts[k], starts[k + 1]):
+            gradient[cells[n]] -= amounts[n]
+            total -= weights[cells[n]] * amounts[n]
         sums[k] = total
