@@ -29,14 +29,15 @@ _LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision
 
 class History:
     """``vectors``: the direction d of pair k in row 2k, s = step·d; y in row 2k + 1. ``length``: the step in row 2k, 1
-    in row 2k + 1. When all are in use, the oldest pair gives way."""
+    in row 2k + 1. When all are in use, the oldest pair gives way. Rows are worked on by fours."""
 
     def __init__(self, memory: int, n: int, workers: Workers) -> None:
         is_long = n >= _LONG
-        self._vectors: npt.NDArray[Any] = np.empty((2 * memory, n), dtype=np.uint16 if is_long else np.float64)
+        rows = _whole_fours(2 * memory)
+        self._vectors: npt.NDArray[Any] = np.zeros((rows, n), dtype=np.uint16 if is_long else np.float64)
         self._summed: Any = np.float32 if is_long else np.float64
-        self._length = np.ones(2 * memory)
-        self._gram = np.zeros((2 * memory, 2 * memory))
+        self._length = np.ones(rows)
+        self._gram = np.zeros((rows, rows))
         self._memory = memory
         self._order: list[int] = []  # pairs, oldest first
         self._factors = np.empty(0), 1.0  # of the rows that hold numbers in −H·g, and that of g in H·g
@@ -74,11 +75,11 @@ class History:
         """
         self._order.append(self._next)
         # Rows that hold numbers: they are filled in order. A forgotten pair among them has no weight.
-        vectors, rows, bounds = kernels.vectors, 2 * (max(self._order) + 1), self._bounds
-        products = np.empty((len(bounds) - 1, 3, rows))
+        vectors, rows, bounds = kernels.vectors, _whole_fours(2 * (max(self._order) + 1)), self._bounds
+        products = np.empty((len(bounds) - 1, 2, rows))
 
         def run(first: int, last: int) -> None:
-            piece = np.empty((3, vectors.PIECE), dtype=self._summed)
+            piece = np.empty((2, vectors.PIECE), dtype=self._summed)
             vectors.remember(self._vectors, rows, self._next, old, new, bounds, products, piece, first, last)
 
         self._workers.run(run, bounds, each=0.25 * rows)
@@ -87,3 +88,7 @@ class History:
         self._factors = factors, of_gradient
         if not kept:
             self._order.pop()
+
+
+def _whole_fours(rows: int) -> int:
+    return -(-rows // 4) * 4

@@ -35,23 +35,31 @@ def remember(
     first: int,
     last: int,
 ) -> None:
-    """y = new − old goes to row 2·pair + 1 of ``vectors``; the direction d is in row 2·pair.
-    products[k] ← vectors[:rows]·(d, y, new), of the blocks first ≤ k < last. ``piece``: room for what is worked on, in
-    the precision of sums, [3, PIECE].
+    """y = new − old goes to row 2·pair + 1 of ``vectors``;  products[k] ← vectors[:rows]·(y, new), of the blocks
+    first ≤ k < last. ``piece``: room for what is worked on, in the precision of sums, [2, PIECE]. Four rows at a time.
     """
-    d, y, g = piece[0], piece[1], piece[2]
+    y, g = piece[0], piece[1]
     for k in range(first, last):
         products[k] = 0.0
-        for a in range(bounds[k], bounds[k + 1], len(d)):
-            b = min(a + len(d), bounds[k + 1])
+        for a in range(bounds[k], bounds[k + 1], len(y)):
+            b = min(a + len(y), bounds[k + 1])
             # A row first, then a slice of it: of such a slice Numba knows that it is contiguous.
-            direction, change = vectors[2 * pair][a:b], vectors[2 * pair + 1][a:b]
-            before, now = old[a:b], new[a:b]
+            change, before, now = vectors[2 * pair + 1][a:b], old[a:b], new[a:b]
             for i in range(b - a):
-                change[i] = stored(change[i], now[i] - before[i])
-                d[i], y[i], g[i] = number(direction[i]), number(change[i]), now[i]
-            for r in range(0, rows, 2):
-                _multiply_pair(vectors, r, a, b, d, y, g, products[k])
+                y[i], g[i] = now[i] - before[i], now[i]
+            _round(y, change)
+            for r in range(0, rows, 4):
+                _multiply_four(vectors, r, a, b, y, g, products[k])
+
+
+@kernel
+def _round(values: npt.NDArray[Any], kept: npt.NDArray[Any]) -> None:
+    """``kept`` ← the first of ``values``, which become what is kept of them. In a loop of its own, as it takes twice as
+    many numbers at a time as loops that have to do with double precision."""
+    for i in range(len(kept)):
+        short = stored(kept[i], values[i])
+        kept[i] = short
+        values[i] = number(short)
 
 
 @kernel
@@ -75,51 +83,53 @@ def largest(values: FloatArray, bounds: IndexArray, divisor: FloatArray) -> Any:
 
 
 @summing_kernel
-def _multiply_pair(
-    vectors: npt.NDArray[Any], r: int, a: int, b: int, d: npt.NDArray[Any], y: npt.NDArray[Any], g: npt.NDArray[Any],
-    products: FloatArray,
-) -> None:  # fmt: skip
-    """products[:, r : r + 2] += vectors[r : r + 2, a:b]·(d, y, g). Six sums do not wait for each other."""
-    v0, v1, zero = vectors[r][a:b], vectors[r + 1][a:b], d.dtype.type(0.0)
-    d0, d1, y0, y1, g0, g1 = zero, zero, zero, zero, zero, zero
+def _multiply_four(
+    vectors: npt.NDArray[Any], r: int, a: int, b: int, y: npt.NDArray[Any], g: npt.NDArray[Any], products: FloatArray
+) -> None:
+    """products[:, r : r + 4] += vectors[r : r + 4, a:b]·(y, g). Eight sums do not wait for each other."""
+    v0, v1, v2, v3 = vectors[r][a:b], vectors[r + 1][a:b], vectors[r + 2][a:b], vectors[r + 3][a:b]
+    zero = y.dtype.type(0.0)
+    y0, y1, y2, y3, g0, g1, g2, g3 = zero, zero, zero, zero, zero, zero, zero, zero
     for i in range(b - a):
-        one, other = number(v0[i]), number(v1[i])
-        d0 += one * d[i]
-        d1 += other * d[i]
-        y0 += one * y[i]
-        y1 += other * y[i]
-        g0 += one * g[i]
-        g1 += other * g[i]
-    products[0, r] += d0
-    products[0, r + 1] += d1
-    products[1, r] += y0
-    products[1, r + 1] += y1
-    products[2, r] += g0
-    products[2, r + 1] += g1
+        n0, n1, n2, n3 = number(v0[i]), number(v1[i]), number(v2[i]), number(v3[i])
+        y0 += n0 * y[i]
+        y1 += n1 * y[i]
+        y2 += n2 * y[i]
+        y3 += n3 * y[i]
+        g0 += n0 * g[i]
+        g1 += n1 * g[i]
+        g2 += n2 * g[i]
+        g3 += n3 * g[i]
+    for n, total in enumerate((y0, y1, y2, y3)):
+        products[0, r + n] += total
+    for n, total in enumerate((g0, g1, g2, g3)):
+        products[1, r + n] += total
 
 
 @kernel
 def _take_in(
     gram: FloatArray, with_gradient: FloatArray, length: FloatArray, products: FloatArray, pair: int, step: float
 ) -> bool:
-    """What ``remember`` found, as inner products of s and y: those of the new pair go to ``gram``, those of the new
+    """What ``remember`` found, as inner products of s and y: those of the new y go to ``gram``, those of the new
     gradient to ``with_gradient``. False, and ``gram`` as it was, if the pair is without positive curvature.
+
+    Products of the new s with what is older are asked for by nobody: ``_two_loops`` looks at s and y of the same pair,
+    or of a newer one.
     """
     s, y, rows = 2 * pair, 2 * pair + 1, products.shape[2]
     length[s] = step
-    sums = np.zeros((3, rows))
+    sums = np.zeros((2, rows))
     # Loops, since sums of whole arrays take seconds to compile.
     for k in range(len(products)):
-        for n in range(3):
+        for n in range(2):
             for r in range(rows):
                 sums[n, r] += length[r] * products[k, n, r]
     for r in range(rows):
-        with_gradient[r] = sums[2, r]
-    if not step * sums[0, y] > 1e-14 * sums[1, y]:
+        with_gradient[r] = sums[1, r]
+    if not sums[0, s] > 1e-14 * sums[0, y]:
         return False
     for r in range(rows):
-        gram[s, r] = gram[r, s] = step * sums[0, r]
-        gram[y, r] = gram[r, y] = sums[1, r]
+        gram[y, r] = gram[r, y] = sums[0, r]
     return True
 
 
@@ -192,23 +202,22 @@ def combine(
 
     The last block first: ``remember`` ended there, so it is still in the cache.
     """
+    kind = total.dtype.type
     for k in range(last - 1, first - 1, -1):
         slope = 0.0
         for a in range(bounds[k], bounds[k + 1], len(total)):
             b = min(a + len(total), bounds[k + 1])
             total[:] = 0
-            r = 0
-            while r + 4 <= len(factors):
+            for r in range(0, len(factors), 4):
                 _add_four(vectors, r, a, b, factors, total)
-                r += 4
-            if r < len(factors):  # rows come in pairs
-                _add_two(vectors, r, a, b, factors, total)
             here, d, old, new = gradient[a:b], vectors[2 * pair][a:b], x[a:b], point[a:b]
             for i in range(b - a):
-                d[i] = stored(d[i], total[i] - of_gradient * here[i])
+                total[i] -= kind(of_gradient) * kind(here[i])
+            _round(total, d)
             for i in range(b - a):
-                new[i] = old[i] + step * number(d[i])
-                slope += here[i] * number(d[i])
+                change = total[i]
+                new[i] = old[i] + step * change
+                slope += here[i] * change
         slopes[k] = slope
 
 
@@ -248,15 +257,6 @@ def _add_four(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatA
     f0, f1, f2, f3 = kind(factors[r]), kind(factors[r + 1]), kind(factors[r + 2]), kind(factors[r + 3])
     for i in range(b - a):
         total[i] += f0 * number(v0[i]) + f1 * number(v1[i]) + f2 * number(v2[i]) + f3 * number(v3[i])
-
-
-@summing_kernel
-def _add_two(vectors: npt.NDArray[Any], r: int, a: int, b: int, factors: FloatArray, total: npt.NDArray[Any]) -> None:
-    """total += factors[r : r + 2]·vectors[r : r + 2, a:b]."""
-    v0, v1, kind = vectors[r][a:b], vectors[r + 1][a:b], total.dtype.type
-    f0, f1 = kind(factors[r]), kind(factors[r + 1])
-    for i in range(b - a):
-        total[i] += f0 * number(v0[i]) + f1 * number(v1[i])
 
 
 @summing_kernel
