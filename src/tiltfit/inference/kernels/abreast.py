@@ -28,6 +28,7 @@ from tiltfit.inference.kernels.abreast_tiles import (
     forward_block,
     load_step,
     outer_block,
+    scale_step,
     scatter_step,
 )
 from tiltfit.inference.kernels.chain import Tables
@@ -51,7 +52,7 @@ class GroupScratch(NamedTuple):
     end: FloatArray  # [n, 8]: 1/Σa at last positions, else 0
     edges: FloatArray  # [P, P, EDGE_LANES]: Σ w·a ⊗ V
     tops: FloatArray  # [8]: Σ max s
-    seen: FloatArray  # [2, 8]: the greatest score of a row; the least difference from it
+    low: FloatArray  # [8]: the least difference of a score from the greatest of its row
     rows: IndexArray  # [8]: positions
     first: IndexArray  # [8]: first positions
     length: IndexArray  # [8]
@@ -80,7 +81,7 @@ def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
     end, edges = _aligned(n * ABREAST).reshape((n, ABREAST)), _aligned(width * width * EDGE_LANES)
     return GroupScratch(
         local, ahead, back, scale, total, end, edges.reshape((width, width, EDGE_LANES)),
-        np.empty(ABREAST), np.empty((2, ABREAST)),
+        np.empty(ABREAST), np.empty(ABREAST),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
 
@@ -105,27 +106,26 @@ def _forward(node: FloatArray, scratch: GroupScratch, table: FloatArray, steps: 
 
     Step by step: a waits for the step before, and while it does, the exponentials of the next are taken.
     """
-    n_labels, top, low = node.shape[1], scratch.seen[0], scratch.seen[1]
+    n_labels, low = node.shape[1], scratch.low
     block = _block(n_labels)
     scratch.tops[:], low[:], scratch.total[:steps], scratch.scale[0] = 0.0, 0.0, 0.0, 1.0
     for t in range(steps):
         _at(scratch, t)
-        load_step(node, scratch.rows, scratch.local, t, top, low)
-        for lane in range(ABREAST):
-            scratch.tops[lane] += top[lane] if t < scratch.length[lane] else 0.0
+        load_step(node, scratch.rows, scratch.local, t, scratch.length, scratch.tops, low)
         if t == 0:
             for y in range(n_labels):
                 for lane in range(ABREAST):
                     scratch.ahead[0, y, lane] = scratch.local[0, y, lane]
                     scratch.total[0, lane] += scratch.local[0, y, lane]
             continue
-        for lane in range(ABREAST):
-            scratch.scale[t, lane] = 1.0 / scratch.total[t - 1, lane] if t < scratch.length[lane] else 0.0
-        for y in range(0, n_labels, block):
+        scale_step(scratch.total, t, scratch.length, scratch.scale)
+        y = 0
+        while y < n_labels:  # a range would divide by ``block`` in every step
             forward_block(
                 min(block, n_labels - y), scratch.ahead, t, table, n_labels, scratch.local, scratch.scale,
                 scratch.total, y,
             )  # fmt: skip
+            y += block
     for lane in range(ABREAST):
         if not low[lane] >= -widest:
             return False
@@ -154,11 +154,13 @@ def _backward(node: FloatArray, scratch: GroupScratch, table_t: FloatArray, step
         last = scratch.length[lane] - 1
         scratch.end[last, lane] = 1.0 / scratch.total[last, lane]
     for t in range(steps - 1, -1, -1):
-        for y in range(0, n_labels, block):
+        y = 0
+        while y < n_labels:
             backward_block(
                 min(block, n_labels - y), scratch.back, t, table_t, n_labels, scratch.local, scratch.ahead,
                 scratch.scale, scratch.end, y,
             )  # fmt: skip
+            y += block
         # Zeros of sequences that have ended go to their last row first, and then its marginals.
         _at(scratch, t)
         scatter_step(scratch.local, t, node, scratch.rows)

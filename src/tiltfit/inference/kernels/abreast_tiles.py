@@ -62,6 +62,13 @@ def _fours(code: Code, n_labels: Any) -> Iterator[Any]:
         yield code.builder.select(code.builder.icmp_signed("<", column, last), column, last)
 
 
+def _goes_on(code: Code, length: Any, t: Any) -> Any:
+    """Whether t < length[n], of every n."""
+    builder, whole = code.builder, ir.VectorType(_INT64, ABREAST)
+    lengths = builder.load(builder.bitcast(length.data, whole.as_pointer()), align=8)
+    return builder.icmp_signed("<", code.spread(t), lengths)
+
+
 def _greater(code: Code, one: Any, other: Any) -> Any:
     return code.builder.select(code.builder.fcmp_ordered(">", one, other), one, other)
 
@@ -69,7 +76,7 @@ def _greater(code: Code, one: Any, other: Any) -> Any:
 def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
     (t,) = code.integers(3)
-    node, rows, local, top, low = code.arrays(0, 1, 2, 4, 5)
+    node, rows, local, length, tops, low = code.arrays(0, 1, 2, 4, 5, 6)
     n_labels, place = builder.extract_value(node.shape, 1), code.element(local, t, _ZERO, _ZERO)
     # Promoted to registers: their address is never taken.
     greatest, least = (cgutils.alloca_once(builder, code.kind) for _ in range(2))  # type: ignore[no-untyped-call]
@@ -101,17 +108,38 @@ def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> An
         factors(label, _PAIR)
     with builder.if_then(builder.icmp_signed("<", even, n_labels)):
         factors(even, 1)
-    code.store(shift, top.data)
+    added = builder.select(_goes_on(code, length, t), shift, code.constant(0.0))
+    code.store(builder.fadd(code.load(tops.data), added), tops.data)
     code.store(builder.load(least), low.data)
     return context.get_dummy_value()
 
 
 @inline
-def load_step(_: Any, node: Any, rows: Any, local: Any, t: Any, top: Any, low: Any) -> Any:
-    """local[t, y, n] ← exp(node[rows[n], y] − top[n]),  top[n] ← max_y node[rows[n], y];  ``low[8]`` keeps the least
-    difference that was seen: where it is below −708, what is found makes no sense. Four labels at least. O(L)."""
-    contiguous(node, rows, local, top, low)
-    return types.void(node, rows, local, t, top, low), _load_code
+def load_step(_: Any, node: Any, rows: Any, local: Any, t: Any, length: Any, tops: Any, low: Any) -> Any:
+    """local[t, y, n] ← exp(node[rows[n], y] − top_n),  top_n = max_y node[rows[n], y], which is added to tops[n] if
+    t < length[n];  ``low[8]`` keeps the least difference that was seen: where it is below −708, what is found makes no
+    sense. Four labels at least. O(L)."""
+    contiguous(node, rows, local, length, tops, low)
+    return types.void(node, rows, local, t, length, tops, low), _load_code
+
+
+def _scale_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _code(context, builder, signature, arguments)
+    (t,) = code.integers(1)
+    total, length, scale = code.arrays(0, 2, 3)
+    last = code.load(code.element(total, builder.sub(t, _ONE), _ZERO))
+    factor = builder.select(
+        _goes_on(code, length, t), builder.fdiv(code.constant(1.0), last), code.constant(0.0)
+    )
+    code.store(factor, code.element(scale, t, _ZERO))
+    return context.get_dummy_value()
+
+
+@inline
+def scale_step(_: Any, total: Any, t: Any, length: Any, scale: Any) -> Any:
+    """scale[t, n] ← 1/total[t−1, n] if t < length[n], else 0."""
+    contiguous(total, length, scale)
+    return types.void(total, t, length, scale), _scale_code
 
 
 def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
