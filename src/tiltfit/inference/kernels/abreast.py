@@ -53,7 +53,6 @@ class GroupScratch(NamedTuple):
     edges: FloatArray  # [P, P, EDGE_LANES]: Σ w·a ⊗ V
     tops: FloatArray  # [8]: Σ max s
     low: FloatArray  # [8]: the least difference of a score from the greatest of its row
-    rows: IndexArray  # [8]: positions
     first: IndexArray  # [8]: first positions
     length: IndexArray  # [8]
     weight: FloatArray  # [8]
@@ -82,7 +81,7 @@ def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
     return GroupScratch(
         local, ahead, back, scale, total, end, edges.reshape((width, width, EDGE_LANES)),
         np.empty(ABREAST), np.empty(ABREAST),
-        np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
+        np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
 
 
@@ -91,13 +90,6 @@ def _block(n_labels: int) -> int:
     """Labels are taken in blocks of about equal size: so many at a time."""
     blocks = (n_labels + WIDEST - 1) // WIDEST
     return (n_labels + blocks - 1) // blocks
-
-
-@kernel
-def _at(scratch: GroupScratch, t: int) -> None:
-    """``rows``: where step t of every sequence is; its last position once it has ended."""
-    for lane in range(ABREAST):
-        scratch.rows[lane] = scratch.first[lane] + min(t, scratch.length[lane] - 1)
 
 
 @kernel
@@ -110,8 +102,7 @@ def _forward(node: FloatArray, scratch: GroupScratch, table: FloatArray, steps: 
     block = _block(n_labels)
     scratch.tops[:], low[:], scratch.total[:steps], scratch.scale[0] = 0.0, 0.0, 0.0, 1.0
     for t in range(steps):
-        _at(scratch, t)
-        load_step(node, scratch.rows, scratch.local, t, scratch.length, scratch.tops, low)
+        load_step(node, scratch.first, scratch.local, t, scratch.length, scratch.tops, low)
         if t == 0:
             for y in range(n_labels):
                 for lane in range(ABREAST):
@@ -162,8 +153,7 @@ def _backward(node: FloatArray, scratch: GroupScratch, table_t: FloatArray, step
             )  # fmt: skip
             y += block
         # Zeros of sequences that have ended go to their last row first, and then its marginals.
-        _at(scratch, t)
-        scatter_step(scratch.local, t, node, scratch.rows)
+        scatter_step(scratch.local, t, node, scratch.first, scratch.length)
 
 
 @kernel

@@ -42,11 +42,15 @@ def _turned(code: Code, rows: list[Any]) -> list[Any]:
     return [_mixed(code, *pair, *order) for order in ((0, 1, 4, 5), (2, 3, 6, 7)) for pair in pairs]
 
 
-def _rows(code: Code, node: Any, rows: Any) -> list[Any]:
-    """The addresses of node[rows[n], 0]."""
-    builder = code.builder
-    numbers = [builder.load(builder.gep(rows.data, [_INT64(n)])) for n in range(ABREAST)]
-    return [code.element(node, number, _ZERO) for number in numbers]
+def _rows(code: Code, node: Any, first: Any, length: Any, t: Any) -> list[Any]:
+    """Where step t of every sequence is in ``node``; its last position once it has ended."""
+    builder, addresses = code.builder, []
+    for n in range(ABREAST):
+        start, size = (builder.load(builder.gep(array.data, [_INT64(n)])) for array in (first, length))
+        last = builder.sub(size, _ONE)
+        step = builder.select(builder.icmp_signed("<", t, last), t, last)
+        addresses.append(code.element(node, builder.add(start, step), _ZERO))
+    return addresses
 
 
 def _at(code: Code, addresses: list[Any], column: Any) -> list[Any]:
@@ -76,12 +80,12 @@ def _greater(code: Code, one: Any, other: Any) -> Any:
 def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
     (t,) = code.integers(3)
-    node, rows, local, length, tops, low = code.arrays(0, 1, 2, 4, 5, 6)
+    node, first, local, length, tops, low = code.arrays(0, 1, 2, 4, 5, 6)
     n_labels, place = builder.extract_value(node.shape, 1), code.element(local, t, _ZERO, _ZERO)
     # Promoted to registers: their address is never taken.
     greatest, least = (cgutils.alloca_once(builder, code.kind) for _ in range(2))  # type: ignore[no-untyped-call]
     builder.store(code.constant(float("-inf")), greatest)
-    addresses = _rows(code, node, rows)
+    addresses = _rows(code, node, first, length, t)
     for column in _fours(code, n_labels):
         found = [builder.load(address, align=8) for address in _at(code, addresses, column)]
         halves = zip(_turned(code, found[:LANES]), _turned(code, found[LANES:]), strict=True)
@@ -115,12 +119,12 @@ def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> An
 
 
 @inline
-def load_step(_: Any, node: Any, rows: Any, local: Any, t: Any, length: Any, tops: Any, low: Any) -> Any:
-    """local[t, y, n] ← exp(node[rows[n], y] − top_n),  top_n = max_y node[rows[n], y], which is added to tops[n] if
-    t < length[n];  ``low[8]`` keeps the least difference that was seen: where it is below −708, what is found makes no
-    sense. Four labels at least. O(L)."""
-    contiguous(node, rows, local, length, tops, low)
-    return types.void(node, rows, local, t, length, tops, low), _load_code
+def load_step(_: Any, node: Any, first: Any, local: Any, t: Any, length: Any, tops: Any, low: Any) -> Any:
+    """local[t, y, n] ← exp(node[r_n, y] − top_n),  r_n = first[n] + min(t, length[n] − 1),  top_n = max_y node[r_n, y],
+    which is added to tops[n] if t < length[n];  ``low[8]`` keeps the least difference that was seen: where it is below
+    −708, what is found makes no sense. Four labels at least. O(L)."""
+    contiguous(node, first, local, length, tops, low)
+    return types.void(node, first, local, t, length, tops, low), _load_code
 
 
 def _scale_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -145,23 +149,23 @@ def scale_step(_: Any, total: Any, t: Any, length: Any, scale: Any) -> Any:
 def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     code = _code(context, builder, signature, arguments)
     (t,) = code.integers(1)
-    local, node, rows = code.arrays(0, 2, 3)
-    addresses, place = _rows(code, node, rows), code.element(local, t, _ZERO, _ZERO)
+    local, node, first, length = code.arrays(0, 2, 3, 4)
+    addresses, place = _rows(code, node, first, length, t), code.element(local, t, _ZERO, _ZERO)
     for column in _fours(code, builder.extract_value(node.shape, 1)):
         here = builder.gep(place, [builder.mul(column, _INT64(ABREAST))])
         found = [code.load(here, n) for n in range(LANES)]
         halves = (range(LANES), range(LANES, ABREAST))
-        first, second = (_turned(code, [_mixed(code, v, v, *half) for v in found]) for half in halves)
-        for values, address in zip((*first, *second), _at(code, addresses, column), strict=True):
+        one, other = (_turned(code, [_mixed(code, v, v, *half) for v in found]) for half in halves)
+        for values, address in zip((*one, *other), _at(code, addresses, column), strict=True):
             builder.store(values, address, align=8)
     return context.get_dummy_value()
 
 
 @inline
-def scatter_step(_: Any, local: Any, t: Any, node: Any, rows: Any) -> Any:
-    """node[rows[n], y] ← local[t, y, n]: where rows are the same, the last one stays. Four labels at least. O(L)."""
-    contiguous(local, node, rows)
-    return types.void(local, t, node, rows), _scatter_code
+def scatter_step(_: Any, local: Any, t: Any, node: Any, first: Any, length: Any) -> Any:
+    """node[first[n] + min(t, length[n] − 1), y] ← local[t, y, n]. Four labels at least. O(L)."""
+    contiguous(local, node, first, length)
+    return types.void(local, t, node, first, length), _scatter_code
 
 
 def _product(code: Code, rows: Any, t: Any, table: Any, n_labels: Any, column: Any, width: int) -> list[Any]:
