@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tiltfit.execution.helpers import Helpers
 from tiltfit.execution.room import Room
 
-_WORTH = 700_000.0  # nanoseconds of work below which handing a part of it to a thread costs more than it saves
+_WORTH = 300_000.0  # nanoseconds of work below which handing a part of it to a thread costs more than it saves
 
 
 @dataclass(frozen=True)

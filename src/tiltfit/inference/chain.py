@@ -121,7 +121,7 @@ class Chains:
             else:
                 kernels.chunks.infer_chunks(*what, a, b)
 
-        (workers or Workers()).run(run, grouping.work, each=0.35 * node.shape[1])
+        (workers or Workers()).run(run, grouping.work, each=0.27 * node.shape[1])
         return Marginals(log_z, node, kernels.chunks.add_up(edges))
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:

@@ -27,6 +27,7 @@ from tiltfit.inference.kernels.abreast_tiles import (
     backward_block,
     forward_block,
     load_step,
+    multiply_step,
     outer_block,
     scale_step,
     scatter_step,
@@ -53,6 +54,8 @@ class GroupScratch(NamedTuple):
     edges: FloatArray  # [P, P, EDGE_LANES]: Σ w·a ⊗ V
     tops: FloatArray  # [8]: Σ max s
     low: FloatArray  # [8]: the least difference of a score from the greatest of its row
+    product: FloatArray  # [8]: ∏ Σa
+    log_sum: FloatArray  # [8]: Σ log Σa
     first: IndexArray  # [8]: first positions
     length: IndexArray  # [8]
     weight: FloatArray  # [8]
@@ -80,7 +83,7 @@ def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
     end, edges = _aligned(n * ABREAST).reshape((n, ABREAST)), _aligned(width * width * EDGE_LANES)
     return GroupScratch(
         local, ahead, back, scale, total, end, edges.reshape((width, width, EDGE_LANES)),
-        np.empty(ABREAST), np.empty(ABREAST),
+        np.empty(ABREAST), np.empty(ABREAST), np.empty(ABREAST), np.empty(ABREAST),
         np.empty(ABREAST, np.int64), np.empty(ABREAST, np.int64), np.empty(ABREAST),
     )  # fmt: skip
 
@@ -124,15 +127,15 @@ def _forward(node: FloatArray, scratch: GroupScratch, table: FloatArray, steps: 
 
 
 @kernel
-def _log_sum(total: FloatArray, lane: int, length: int) -> float:
-    """Σ log Σa_t of a sequence."""
-    log_sum, product = 0.0, 1.0
-    for t in range(length):
-        product *= total[t, lane]
-        if not 1e-100 < product < 1e100:  # one logarithm for many steps
-            log_sum += np.log(product)
-            product = 1.0
-    return float(log_sum + np.log(product))
+def _log_sums(scratch: GroupScratch, steps: int) -> None:
+    """Σ log Σa_t of every sequence: one logarithm for many steps. O(steps)."""
+    product, log_sum = scratch.product, scratch.log_sum
+    product[:], log_sum[:] = 1.0, 0.0
+    for t in range(steps):
+        if not multiply_step(scratch.total, t, scratch.length, product) or t == steps - 1:
+            for lane in range(ABREAST):
+                log_sum[lane] += np.log(product[lane])
+                product[lane] = 1.0
 
 
 @kernel
@@ -201,9 +204,10 @@ def infer_abreast(
     for lane in range(ABREAST):
         if not scratch.total[scratch.length[lane] - 1, lane] > 0.0:  # there is a NaN somewhere
             return False
+    _log_sums(scratch, steps)
     for lane in range(ABREAST):
-        n = scratch.length[lane]
-        log_z[group[lane]] = scratch.tops[lane] + (n - 1) * tables.top[0] + _log_sum(scratch.total, lane, n)
+        edges = (scratch.length[lane] - 1) * tables.top[0]
+        log_z[group[lane]] = scratch.tops[lane] + edges + scratch.log_sum[lane]
     _backward(node, scratch, tables.factor_t[0], steps)
     if steps > 1:
         _add_edges(scratch, steps, n_labels, outer)

@@ -22,6 +22,7 @@ WIDEST = 5  # labels whose sums are taken at a time: ten of the sixteen register
 # four numbers, or the thirty-two of eight that AVX-512 has.
 EDGE_LANES, EDGE_ROWS = (8, 4) if binding.get_host_cpu_features().get("avx512f") else (4, 2)
 _PAIR = 2  # labels whose exponentials are taken at a time
+_SMALL = 1e-100  # products of sums that are smaller, or larger than 1/_SMALL, should go no further
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _ZERO, _ONE = _INT64(0), _INT64(1)
 
@@ -144,6 +145,29 @@ def scale_step(_: Any, total: Any, t: Any, length: Any, scale: Any) -> Any:
     """scale[t, n] ← 1/total[t−1, n] if t < length[n], else 0."""
     contiguous(total, length, scale)
     return types.void(total, t, length, scale), _scale_code
+
+
+def _multiply_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    code = _code(context, builder, signature, arguments)
+    (t,) = code.integers(1)
+    total, length, product = code.arrays(0, 2, 3)
+    factor = builder.select(
+        _goes_on(code, length, t), code.load(code.element(total, t, _ZERO)), code.constant(1.0)
+    )
+    found = builder.fmul(code.load(product.data), factor)
+    code.store(found, product.data)
+    inside = [
+        builder.fcmp_ordered(sign, found, code.constant(limit)) for sign, limit in ((">", _SMALL), ("<", 1 / _SMALL))
+    ]
+    lanes = builder.bitcast(builder.and_(*inside), ir.IntType(ABREAST))
+    return builder.icmp_signed("==", lanes, ir.Constant(lanes.type, -1))
+
+
+@inline
+def multiply_step(_: Any, total: Any, t: Any, length: Any, product: Any) -> Any:
+    """product[n] ← product[n]·total[t, n] where t < length[n]; whether all are well within what a number can hold."""
+    contiguous(total, length, product)
+    return types.boolean(total, t, length, product), _multiply_code
 
 
 def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
