@@ -1,8 +1,8 @@
 """Forward–backward on eight sequences side by side, where all edges share one table.
 
 The recursions of ``chain``, with a number of each sequence in a vector: labels need no padding, sums over them no last
-step across a register, and no sequence waits for itself alone. That takes two thirds of the time of one sequence after
-the other.
+step across a register, and no sequence waits for itself alone. With AVX-512 and thirteen labels that takes less than
+half of the time of one sequence after the other.
 
 **When is that exact?** If all scores are finite, a_t = (a_{t−1}Φ)∘ψ_t·c_t ≥ min Φ·min ψ_t·Σa_{t−1}·c_t ≥ e^−D for all
 labels, D as in ``chain``. Then the rule given there holds wherever e^−D ≥ e^D·10⁻²⁹⁰, that is D ≤ 333. All other groups
@@ -120,10 +120,7 @@ def _forward(node: FloatArray, scratch: GroupScratch, table: FloatArray, steps: 
                 scratch.total, y,
             )  # fmt: skip
             y += block
-    for lane in range(ABREAST):
-        if not low[lane] >= -widest:
-            return False
-    return True
+    return bool(low.min() >= -widest)
 
 
 @kernel

@@ -133,9 +133,7 @@ def _scale_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     (t,) = code.integers(1)
     total, length, scale = code.arrays(0, 2, 3)
     last = code.load(code.element(total, builder.sub(t, _ONE), _ZERO))
-    factor = builder.select(
-        _goes_on(code, length, t), builder.fdiv(code.constant(1.0), last), code.constant(0.0)
-    )
+    factor = builder.select(_goes_on(code, length, t), builder.fdiv(code.constant(1.0), last), code.constant(0.0))
     code.store(factor, code.element(scale, t, _ZERO))
     return context.get_dummy_value()
 
@@ -151,9 +149,7 @@ def _multiply_code(context: Any, builder: Any, signature: Any, arguments: Any) -
     code = _code(context, builder, signature, arguments)
     (t,) = code.integers(1)
     total, length, product = code.arrays(0, 2, 3)
-    factor = builder.select(
-        _goes_on(code, length, t), code.load(code.element(total, t, _ZERO)), code.constant(1.0)
-    )
+    factor = builder.select(_goes_on(code, length, t), code.load(code.element(total, t, _ZERO)), code.constant(1.0))
     found = builder.fmul(code.load(product.data), factor)
     code.store(found, product.data)
     inside = [

@@ -1,7 +1,8 @@
 """How kernels are compiled: on first call, without the GIL, cached on disk where that is possible.
 
-Kernels are free functions over arrays. Modules of kernels are imported inside the functions that call them, so that
-``import tiltfit`` and ``tiltfit --help`` do not pay for Numba.
+Kernels are free functions over arrays. So that ``import tiltfit`` and ``tiltfit --help`` do not pay for Numba, modules
+of kernels are imported inside the functions that call them; or named through their package, which loads them when they
+are first asked for (``kernels.vectors``), where a solver comes by in every iteration and would wait for an import.
 """
 
 from __future__ import annotations
