@@ -51,6 +51,17 @@ def test_classes_tell_the_scheme_when_the_tags_do_not() -> None:
     assert find_segments(["B-a", "B-a"], classes=["B-a", "author"]) == [("B-a", 0, 2)]
 
 
+def test_a_label_that_is_no_tag_does_not_change_what_the_others_mean() -> None:
+    classes = ["B-a", "I-a", "O"]
+    truth, predicted = [["B-a", "I-a", "O", "odd", "odd"]], [["B-a", "I-a", "O", "O", "B-a"]]
+    scores = score_tags(truth, predicted, iter(classes))
+    assert {name: (s.hits, s.predicted, s.support) for name, s in scores.segments.items()} == {
+        "a": (1, 2, 1), "odd": (0, 0, 1),
+    }  # fmt: skip
+    assert segments_by_sequence(truth, predicted, iter(classes)).tolist() == [[1, 2, 2]]
+    assert find_segments(truth[0], iter(classes)) == [("a", 0, 2), ("odd", 3, 5)]
+
+
 @settings(max_examples=60)
 @given(st.sampled_from([BIO, IOBES, IO, PLAIN]).flatmap(pairs))
 def test_scores_are_counts_of_equal_segments_and_tokens(rows: tuple[list[list[str]], list[list[str]]]) -> None:

@@ -107,12 +107,14 @@ def score_tags(
     predicted: Sequence[Sequence[object]],
     classes: Iterable[object] | None = None,
 ) -> TagScores:
-    """Compare predicted tags with the true ones (None where unknown). ``classes``: all labels, if more than occur.
+    """Compare predicted tags with the true ones (None where unknown). ``classes``: all labels, if more than occur. If
+    they are tags of entities, segments are entities, whatever else occurs; a label that is none is one by itself.
 
     >>> scores = score_tags([["B-a", "I-a", "O"]], [["B-a", "O", "O"]])
     >>> round(scores.accuracy, 3), scores.segment.f1
     (0.667, 0.0)
     """
+    classes = None if classes is None else list(classes)
     names, true, guess, lengths = _encode(truth, predicted, classes)
     known = true >= 0
     if not known.any():
@@ -126,7 +128,7 @@ def score_tags(
         tokens=int(known.sum()),
         correct=int(hits.sum()),
         labels={str(name): Score(h, p, s) for name, h, p, s in labels if p + s},
-        segments=_score_segments(names, true, guess, lengths, labelled == lengths),
+        segments=_score_segments(_tags(names, classes), true, guess, lengths, labelled == lengths),
         unlabelled=int((~known).sum()),
         partial=int(((labelled > 0) & (labelled < lengths)).sum()),
     )
@@ -143,11 +145,12 @@ def segments_by_sequence(
     >>> segments_by_sequence([["B-a", "I-a"], ["B-a", None]], [["B-a", "I-a"], ["B-a", "O"]]).tolist()
     [[1, 1, 1], [0, 0, 0]]
     """
+    classes = None if classes is None else list(classes)
     names, true, guess, lengths = _encode(truth, predicted, classes)
     owner = np.repeat(np.arange(len(lengths)), lengths)
     whole = np.bincount(owner[true >= 0], minlength=len(lengths)) == lengths
     owner = owner[np.repeat(whole, lengths)]
-    _, *found = _matched(names, true, guess, lengths, whole)
+    _, *found = _matched(_tags(names, classes), true, guess, lengths, whole)
     return np.stack([np.bincount(owner[first], minlength=len(lengths)) for _, first in found], axis=1)
 
 
@@ -157,9 +160,10 @@ def find_segments(tags: Sequence[object], classes: Iterable[object] | None = Non
     >>> find_segments(["author", "author", "O", "title"]), find_segments(["B-a", "I-a", "B-a"])
     ([('author', 0, 2), ('title', 3, 4)], [('a', 0, 2), ('a', 2, 3)])
     """
+    classes = None if classes is None else list(classes)
     names = _names([tags], classes)
     number = {name: k for k, name in enumerate(names)}
-    labels, kinds, goes_on = _rules(names)
+    labels, kinds, goes_on = _rules(_tags(names, classes))
     found = _cut(np.array([number[_plain(tag)] for tag in tags], dtype=np.intp), np.array([len(tags)]), kinds, goes_on)
     return [(labels[kind], start, stop) for kind, start, stop in zip(*(a.tolist() for a in found), strict=True)]
 
@@ -200,6 +204,14 @@ def _cut(
     stops = np.append(starts, len(codes))[1:]
     kind = kinds[codes[starts]]
     return kind[kind >= 0], starts[kind >= 0], stops[kind >= 0]
+
+
+def _tags(names: list[Any], classes: list[object] | None) -> list[Any]:
+    """``names`` as segments are cut by them: if all ``classes`` are tags of entities, a name that is none is the inside
+    of one."""
+    if not classes or any(parse(_plain(name)) is None for name in classes):
+        return names
+    return [f"I-{name}" if parse(name) is None else name for name in names]
 
 
 def _rules(names: Sequence[object]) -> tuple[list[str], IntArray, BoolArray]:
