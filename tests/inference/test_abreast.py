@@ -111,6 +111,26 @@ def side_by_side(lengths, n_labels, *, node=None, members=None, room=None):
     return done, changed
 
 
+def test_sums_too_small_for_one_logarithm():
+    """Σa is about e^−300 at every other step: the product of three would be 0."""
+    from tiltfit.inference.kernels.abreast import infer_abreast, new_group_scratch
+    from tiltfit.inference.kernels.chain import edge_tables
+
+    rng = np.random.default_rng(0)
+    chains, edge = chains_of([20, 21, 22, 23, 24, 24, 24, 24]), np.full((1, 5, 5), -300.0)
+    edge[0, 2, 3] = 0.0
+    node, log_z = rng.normal(size=(chains.offsets[-1], 5)), np.empty(8)
+    expected = []
+    for a, b in zip(chains.offsets[:-1], chains.offsets[1:], strict=True):
+        ahead = node[a]
+        for t in range(a + 1, b):
+            ahead = np.logaddexp.reduce(ahead[:, None] + edge[0], axis=0) + node[t]
+        expected.append(np.logaddexp.reduce(ahead))
+    scratch, outer = new_group_scratch(24, 5), np.zeros((8, 8))
+    assert infer_abreast(node, log_z, np.ones(8), chains.offsets, np.arange(8), edge_tables(edge), scratch, outer)
+    np.testing.assert_allclose(log_z, expected, rtol=1e-13)
+
+
 @pytest.mark.parametrize("n_labels", [4, 5, 13, 100])
 @pytest.mark.parametrize("lengths", [[1] * 8, [7] * 8, [5, 6, 7, 8, 8, 8, 8, 8]])
 def test_ordinary_groups_are_worked_on_side_by_side(n_labels, lengths):

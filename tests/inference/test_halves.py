@@ -63,6 +63,8 @@ def test_what_is_not_finite_stays_so():
     got = as_numbers(as_halves(values))
     np.testing.assert_array_equal(got, [np.inf, -np.inf, np.nan, np.inf, 0.0])
     assert np.signbit(got[4])
+    odd = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001], dtype=np.uint32).view(np.float32)
+    assert np.isnan(as_numbers(as_halves(odd))).all()
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -48,6 +48,34 @@ def test_direction_is_that_of_the_textbook_two_loop_recursion(monkeypatch, long,
         assert slope == pytest.approx(g @ direction)
 
 
+def test_nothing_is_left_of_what_was_cleared():
+    rng = np.random.default_rng(0)
+    x, g = rng.normal(size=(2, 6))
+    history, pairs = History(3, 6, Workers()), []
+    for number in range(9):
+        if number == 5:
+            history.clear()
+            pairs = []
+        direction = history.direction(g, x, 1.0)[0]
+        np.testing.assert_allclose(direction, two_loops(pairs, g) if pairs else -g, rtol=1e-9)
+        s = 0.5 * direction
+        y = s + 0.1 * rng.normal(size=6) * np.linalg.norm(s)
+        history.move(0.5, g, g + y)
+        g, pairs = g + y, [*pairs, (s, y)][-3:]
+
+
+def test_after_a_direction_that_is_no_number_it_starts_afresh():
+    g, x = np.ones(6), np.zeros(6)
+    history = History(2, 6, Workers())
+    history.direction(g, x, 1.0)
+    history.move(1.0, g, np.full(6, np.nan))
+    for _ in range(3):
+        history.clear()
+        np.testing.assert_array_equal(history.direction(g, x, 1.0)[0], -g)
+        history.move(1.0, g, 0.5 * g)
+        assert np.all(np.isfinite(history.direction(g, x, 1.0)[0]))
+
+
 @pytest.mark.parametrize("workers", [2, 3])
 def test_the_same_bits_at_any_number_of_threads(workers):
     n = 100_000

@@ -53,7 +53,7 @@ class AttributeFeatures:
         return (self.n_attributes + self.intercept) * self.n_labels
 
     def unpack(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Views ``W[attributes, labels]`` and ``b[labels]`` (zeros without intercepts)."""
+        """Views ``W[attributes, labels]`` and ``b[labels]`` (without intercepts zeros, not to be written to)."""
         table = weights.reshape(-1, self.n_labels)
         return (table[:-1], table[-1]) if self.intercept else (table, self._no_intercept)
 

@@ -62,7 +62,7 @@ class ChainFeatures:
         return np.concatenate([self.nodes.flat(table), transitions.ravel()])
 
     def score(self, weights: FloatArray) -> Potentials:
-        """O(non-zeros·labels)."""
+        """O(non-zeros·labels). ``edge`` may be the memory of the weights: not to be written to."""
         of_nodes, edge = self.unpack(weights)
         if not self._is_plain:
             edge = (self.kinds @ edge.reshape(len(edge), -1)).reshape(-1, self.n_labels, self.n_labels)

@@ -61,11 +61,10 @@ def grouped(lengths: IntArray, n_kinds: int, n_labels: int) -> Grouping:
 def _eights(lengths: IntArray, longest: int) -> list[int]:
     """Where groups of eight begin, of sequences sorted by length, none longer than ``longest``: the longest first, and
     one that is too long for the seven before it is left alone, so that those left over are short."""
-    found, sums = [], np.concatenate([[0], np.cumsum(lengths)]).tolist()
-    end = int(np.searchsorted(lengths, longest, side="right"))
+    found, sums, end = [], [0, *np.cumsum(lengths).tolist()], int(np.searchsorted(lengths, longest, side="right"))
     while end >= _ABREAST:
         begin = end - _ABREAST
-        if sums[end] - sums[begin] >= _EVEN * _ABREAST * lengths[end - 1]:
+        if sums[end] - sums[begin] >= _EVEN * _ABREAST * (sums[end] - sums[end - 1]):
             found.append(begin)
             end = begin
         else:

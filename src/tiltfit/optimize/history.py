@@ -3,12 +3,12 @@
     H·g = a combination of g and of the remembered s and y, whose coefficients follow from inner products alone
 
 (the two-loop recursion in Gram form, Chen et al. 2014). So an iteration touches the history in two passes: one takes
-its products with the new step and the new gradient, one forms the combination. Both go block by block: blocks fit into
+its products with the new y and the new gradient, one forms the combination. Both go block by block: blocks fit into
 the cache, are shared out among threads, and sums are taken in their order, whatever the number of threads.
 
 A long history is kept in sixteen bits a number (``kernels.halves``): a quarter of the memory, and of what an iteration
 waits for. It only shapes the direction, and steps are taken along the direction that is kept, so that s is what it is
-and y off by 1/512 of each entry at most: on Cora and CoNLL-2000 no more iterations are needed. How far to go, and when
+and y off by 1/257 of each entry at most: on Cora and CoNLL-2000 no more iterations are needed. How far to go, and when
 to stop, is decided by values and gradients in full precision.
 """
 
@@ -46,7 +46,8 @@ class History:
         self._bounds = np.append(np.arange(0, n, _BLOCK), n)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget everything, so that no number that is none is left over."""
+        self._vectors[:] = 0
         self._order, self._factors = [], (np.empty(0), 1.0)
 
     def direction(self, g: FloatArray, x: FloatArray, step: float) -> tuple[npt.NDArray[Any], FloatArray, float]:

@@ -1,7 +1,7 @@
 """Limited-memory BFGS with a strong-Wolfe line search, for smooth functions of millions of variables.
 
-An iteration costs some 8·memory·n multiplications (``history``) and one or two evaluations. At its peak it holds
-memory + 4 vectors (2·memory + 4 if they are short) beside what the objective needs.
+An iteration costs some 6·memory·n multiplications (``history``) and one or two evaluations. At its peak it holds
+memory/2 + 4 vectors (2·memory + 4 if they are short) beside what the objective needs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def minimise(
             return done(n_iter, True, "gradient below tolerance")
         first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
         direction, point, slope = history.direction(gradient, x, first)
-        if slope >= 0:  # only rounding can do this; start afresh from the steepest descent
+        if not slope < 0:  # only rounding can do this; start afresh from the steepest descent
             history.clear()
             direction, point, slope = history.direction(gradient, x, first)
         found = strong_wolfe(

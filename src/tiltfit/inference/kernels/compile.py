@@ -29,7 +29,8 @@ def kernel(function: Kernel) -> Kernel:
 
 
 def summing_kernel(function: Kernel) -> Kernel:
-    """Like ``kernel``, and terms of sums may be added in another order, the same in every run. For finite numbers."""
+    """Like ``kernel``, and terms of sums may be added in another order, the same in every run. For finite numbers;
+    −inf may be among what is summed, not both infinities."""
     return _compiled(function, {**_OPTIONS, "fastmath": {"contract", "reassoc"}})
 
 

@@ -1,6 +1,6 @@
 """Numbers in sixteen bits: the upper half of those of single precision (bfloat16).
 
-The same range as single precision, from 10⁻³⁸ to 10³⁸, and eight binary digits: the nearest is off by 1/512 at most.
+The same range as single precision, from 10⁻³⁸ to 10³⁸, and eight binary digits: the nearest is off by 1/257 at most.
 NumPy and Numba know no such type; arrays of it are of ``uint16``.
 """
 
@@ -15,7 +15,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 _FLOAT, _INT16, _INT32 = ir.FloatType(), ir.IntType(16), ir.IntType(32)
-_HALF = 16
+_HALF, _NAN = 16, 0x7FC0
 
 
 def _number_code(_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -32,7 +32,9 @@ def _stored_code(context: Any, builder: Any, signature: Any, arguments: Any) -> 
     # To the nearest, of two that are as near to the even one.
     odd = builder.and_(builder.lshr(bits, _INT32(_HALF)), _INT32(1))
     rounded = builder.add(builder.add(bits, _INT32(2 ** (_HALF - 1) - 1)), odd)
-    return builder.trunc(builder.lshr(rounded, _INT32(_HALF)), _INT16)
+    upper = builder.trunc(builder.lshr(rounded, _INT32(_HALF)), _INT16)
+    # Rounding could make a number of what is none.
+    return builder.select(builder.fcmp_unordered("uno", number, number), _INT16(_NAN), upper)
 
 
 def _checked(kind: Any) -> None:
