@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.tokens import Tokens
-
-FloatArray = npt.NDArray[np.float64]
+from tiltfit.arrays import FloatArray
 
 C2 = 1.0
 ALPHA = 2 * C2

@@ -43,6 +43,7 @@ from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.samples.sample import Sample
 
 ENOUGH, MUST_PASSES, GOAL_TIME = 0.97, 5, 1 / 3
 MUST_GROWTH = 0.10
@@ -77,9 +78,12 @@ class Prepared:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # words that only the other part has
             grounded = ground(
-                constraints.with_classes(classes.tolist()), encoder.inputs(task.train), classes.tolist(),
-                model.structure, labels, weight, options.strength, Workers(), online=True,
-            )  # fmt: skip
+                constraints.with_classes(classes.tolist()),
+                Sample(encoder.inputs(task.train), classes.tolist(), model.structure, labels, weight),
+                options.strength,
+                Workers(),
+                online=True,
+            )
         problem = Problem(model, labels, weight, np.ones(model.n_weights), 1.0, grounded.tilt, grounded.touched)
         return Prepared(
             name, problem, grounded, encoder.matrix(task.test), task.test_labels, classes, options

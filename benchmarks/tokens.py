@@ -11,12 +11,12 @@ import numpy.typing as npt
 from scipy import sparse
 
 from benchmarks import citations as cora
+from tiltfit.arrays import IntArray
 from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.sequences import read_sequences
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
 from tiltfit.features.tokens import TokenTemplates
 
-IntArray = npt.NDArray[np.intp]
 Template = tuple[tuple[int, int], ...]
 
 # Words and parts of speech around a token, alone and side by side: (column, distance) each.

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.tokens import Tokens
 from tiltfit import Constraint, expect, word
+from tiltfit.arrays import FloatArray
 from tiltfit.data.sequences import as_sequences
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
@@ -23,8 +23,7 @@ from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Strength, ground
 from tiltfit.projections.information import Start
-
-FloatArray = npt.NDArray[np.float64]
+from tiltfit.samples.sample import Sample
 
 NOTHING = np.empty(0, dtype=np.intp)
 
@@ -53,7 +52,7 @@ def constrained(tokens: Tokens, constraints: Sequence[Constraint], workers: Work
     stated = ConstraintSet.of(list(constraints)).with_classes(tokens.classes)
     inputs, weight = as_sequences(tokens.sentences()).inputs(), np.ones(tokens.n_sequences)
     strength = Strength(0.05, "unit")
-    grounded = ground(stated, inputs, tokens.classes, crf.structure, unknown, weight, strength, workers)
+    grounded = ground(stated, Sample(inputs, tokens.classes, crf.structure, unknown, weight), strength, workers)
     return Problem(crf, unknown, weight, _ridge(crf, alpha), 1.0, grounded.tilt, grounded.touched)
 
 

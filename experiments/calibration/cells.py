@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from experiments.command import Cell, Finished
 from experiments.development import Split
 from experiments.stated_words import scene, usually
+from tiltfit.arrays import FloatArray
 from tiltfit.comparison.evidence import BINS, Truth, bins, figures, gather
-
-FloatArray = npt.NDArray[np.float64]
 
 AP, TRUE_SHARES, GE, VOTE, LABEL_MODEL, SUPERVISED = "ap", "ap, true shares", "ge", "vote", "label_model", "supervised"
 WAYS = (AP, TRUE_SHARES, GE, VOTE, LABEL_MODEL, SUPERVISED)

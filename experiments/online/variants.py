@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from benchmarks.online import PASSES, Prepared
 
+from tiltfit.arrays import FloatArray
 from tiltfit.methods.online import REACH, Learner, Online
 from tiltfit.optimize.lazy import Adaptive, Printed, Rule
 from tiltfit.projections.ledger import COLUMNS, Ledger
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Common(Printed):

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
     from tiltfit.estimators.tagger import TiltTagger as TiltTagger
-    from tiltfit.explaining.causes import why as why
-    from tiltfit.explaining.disputes import disputes as disputes
-    from tiltfit.explaining.leave_one_out import leave_one_out as leave_one_out
-    from tiltfit.explaining.sensitivity import sensitivity as sensitivity
+    from tiltfit.explain.causes import why as why
+    from tiltfit.explain.disputes import disputes as disputes
+    from tiltfit.explain.leave_one_out import leave_one_out as leave_one_out
+    from tiltfit.explain.sensitivity import sensitivity as sensitivity
     from tiltfit.inference.statistic import Statistic as Statistic
     from tiltfit.inference.statistics import register_statistic as register_statistic
     from tiltfit.language.conditions import column as column
@@ -58,10 +58,10 @@ _HOME = {
     "TiltTagger": "tiltfit.estimators.tagger",
     "compare": "tiltfit.comparison.compare",
     "Comparison": "tiltfit.comparison.result",
-    "disputes": "tiltfit.explaining.disputes",
-    "leave_one_out": "tiltfit.explaining.leave_one_out",
-    "sensitivity": "tiltfit.explaining.sensitivity",
-    "why": "tiltfit.explaining.causes",
+    "disputes": "tiltfit.explain.disputes",
+    "leave_one_out": "tiltfit.explain.leave_one_out",
+    "sensitivity": "tiltfit.explain.sensitivity",
+    "why": "tiltfit.explain.causes",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "constraints_from_labels": "tiltfit.estimators.from_labels",

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.comparison.bootstrap import judged, replicates
 from tiltfit.comparison.evidence import BINS, Evidence, Truth, bins, figures, gather
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 def drawn(n: int, n_labels: int, seed: int, per: int = 1) -> tuple[Truth, IntArray, FloatArray, IntArray]:

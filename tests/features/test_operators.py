@@ -67,7 +67,7 @@ def test_same_bits_at_any_number_of_threads(n_labels):
 
 @pytest.mark.parametrize("n_labels", [*range(1, 70), 105])
 def test_the_product_writes_every_column_whatever_was_there(n_labels):
-    from tiltfit.inference.kernels.sparse import add_product
+    from tiltfit.kernels.sparse import add_product
 
     rng = np.random.default_rng(n_labels)
     X = random_sparse(rng, 6, 9)

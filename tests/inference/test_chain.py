@@ -166,8 +166,8 @@ def test_a_long_sequence_of_extreme_scores(scale):
 
 
 def test_the_scaled_recursions_agree_with_the_rescue():
-    from tiltfit.inference.kernels.chain import edge_tables, new_scratch
-    from tiltfit.inference.kernels.rescue import log_forward_backward
+    from tiltfit.kernels.chain import edge_tables, new_scratch
+    from tiltfit.kernels.rescue import log_forward_backward
 
     rng = np.random.default_rng(1)
     chains = make_chains([400], rng, n_kinds=2)
@@ -213,7 +213,7 @@ def test_a_label_that_cannot_be_reached_but_would_be_far_better():
 
 def test_forbidden_transitions_and_known_labels_do_not_need_the_rescue():
     """BIO validity and clamped labels are common: they must take the fast path, and be right there."""
-    from tiltfit.inference.kernels.chain import edge_tables, exact, forward, load, new_scratch
+    from tiltfit.kernels.chain import edge_tables, exact, forward, load, new_scratch
 
     rng = np.random.default_rng(0)
     n, n_labels = 500, 5  # O, B-x, I-x, B-y, I-y
@@ -401,7 +401,7 @@ def test_potentials_of_the_wrong_shape(node, edge):
 
 @pytest.mark.parametrize("n_labels", [*range(1, 18), 31, 32, 33, 64, 70])
 def test_factors_of_rows_agree_with_numpy(n_labels):
-    from tiltfit.inference.kernels.chain import load, new_scratch
+    from tiltfit.kernels.chain import load, new_scratch
 
     rng = np.random.default_rng(n_labels)
     node = 30 * rng.normal(size=(7, n_labels))
@@ -423,7 +423,7 @@ def test_factors_of_rows_agree_with_numpy(n_labels):
 
 
 def test_a_row_of_nothing_and_a_row_with_nan():
-    from tiltfit.inference.kernels.chain import load, new_scratch
+    from tiltfit.kernels.chain import load, new_scratch
 
     node, scratch = np.zeros((3, 5)), new_scratch(3, 5)
     node[1] = -np.inf
@@ -435,7 +435,7 @@ def test_a_row_of_nothing_and_a_row_with_nan():
 
 @pytest.mark.parametrize("n_labels", [1, 2, 3, 4, 5, 13, 16, 17, 31, 70])
 def test_tables_of_edges_agree_with_numpy(n_labels):
-    from tiltfit.inference.kernels.chain import edge_tables, padded
+    from tiltfit.kernels.chain import edge_tables, padded
 
     rng = np.random.default_rng(n_labels)
     edge = 30 * rng.normal(size=(5, n_labels, n_labels))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numba.core.errors import TypingError
 
-from tiltfit.inference.kernels.halves import number, stored
+from tiltfit.kernels.halves import number, stored
 
 ALL = np.arange(1 << 16, dtype=np.uint16)
 

@@ -67,14 +67,14 @@ def exponentials():
 
 
 def one_at_a_time(x):
-    from tiltfit.inference.kernels.exponential import exp_of_negative
+    from tiltfit.kernels.exponential import exp_of_negative
 
     return np.array([[exp_of_negative(v) for v in row] for row in x.tolist()])
 
 
 def by_label(x):
     """Vectors of labels. A label of score 0 is the greatest of its row, so that nothing is taken off the others."""
-    from tiltfit.inference.kernels.chain import load
+    from tiltfit.kernels.chain import load
 
     local = np.empty((len(x), 8))
     load(np.column_stack([np.zeros(len(x)), x]), 0, len(x), local, np.empty(4))
@@ -83,7 +83,7 @@ def by_label(x):
 
 def by_sequence(x):
     """Vectors of eight sequences."""
-    from tiltfit.inference.kernels.abreast import _forward, new_group_scratch
+    from tiltfit.kernels.abreast import _forward, new_group_scratch
 
     n, scratch = len(x) // 8, new_group_scratch(len(x) // 8, 6)
     scratch.first[:], scratch.length[:] = n * np.arange(8), n
@@ -104,7 +104,7 @@ def test_the_exponential_of_numbers_far_below(exp):
 
 
 def test_the_exponential_of_nan():
-    from tiltfit.inference.kernels.exponential import exp_of_negative
+    from tiltfit.kernels.exponential import exp_of_negative
 
     assert np.isnan(exp_of_negative(np.nan))
     assert np.isnan(by_label(np.full((8, 5), np.nan))).all()

@@ -223,7 +223,7 @@ def test_labels_and_fields_must_match():
 
 def both_ways(monkeypatch, chains, statistics, potentials, prices, weight):
     """All memories laid out in advance, and only those that are met: ``MOST`` decides."""
-    from tiltfit.inference.kernels import plan
+    from tiltfit.kernels import plan
 
     whole = WholeChains(chains, statistics)
     for most in (128, 1):
@@ -248,7 +248,7 @@ def test_few_and_many_memories_take_two_ways_to_the_same_answer(monkeypatch, fie
 
 def test_as_many_memories_as_fit_and_one_field_more():
     chains, potentials, fields = thirteen(length=12)
-    from tiltfit.inference.kernels.plan import MOST, new_plan
+    from tiltfit.kernels.plan import MOST, new_plan
 
     for n_fields, memories in ((6, MOST), (7, 0)):
         whole = WholeChains(chains, (known.repeats(fields, [str(i) for i in range(n_fields)]),))
@@ -259,7 +259,7 @@ def test_as_many_memories_as_fit_and_one_field_more():
 
 @pytest.mark.parametrize("scale", [1.0, 100.0, 400.0])
 def test_scores_and_prices_too_great_for_probabilities_are_rescued(monkeypatch, scale):
-    from tiltfit.inference.kernels import whole_few
+    from tiltfit.kernels import whole_few
 
     rng = np.random.default_rng(1)
     chains = make_chains([40, 5], rng, 2)

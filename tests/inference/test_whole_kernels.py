@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from tests.inference.whole_cases import BIO, PLAIN, every_statistic, make_chains, make_potentials, parts
 from tests.oracles.whole import conditional
 
-from tiltfit.inference.kernels.form import measure, memories, new_tally, pack, values
-from tiltfit.inference.kernels.gibbs import open_tables, sweep
-from tiltfit.inference.kernels.gibbs_logs import sweep_logs
-from tiltfit.inference.kernels.mixture import Problem, new_room
-from tiltfit.inference.kernels.priced import set_prices
-from tiltfit.inference.kernels.propose import filter_forward
+from tiltfit.kernels.form import measure, memories, new_tally, pack, values
+from tiltfit.kernels.gibbs import open_tables, sweep
+from tiltfit.kernels.gibbs_logs import sweep_logs
+from tiltfit.kernels.mixture import Problem, new_room
+from tiltfit.kernels.priced import set_prices
+from tiltfit.kernels.propose import filter_forward
 
 
 def one_sweep(chains, potentials, statistics, prices, labels, logs):

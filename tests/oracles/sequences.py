@@ -23,6 +23,7 @@ from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.relations import About, DistributedAs
 from tiltfit.projections.grounding import Grounded, Strength, ground
 from tiltfit.projections.information import Projection, information_projection
+from tiltfit.samples.sample import Sample
 
 BETA = 0.05
 
@@ -111,8 +112,8 @@ class World:
         inputs = as_sequences({"tokens": self.tokens, **self.columns}).inputs()
         found = ConstraintSet(tuple(constraints)).with_classes(self.classes)
         strength = Strength(BETA, scale)
-        data = (inputs, self.classes, self.structure, codes, self.weights)
-        return ground(found, *data, strength, Workers(), **options)  # type: ignore[arg-type]
+        sample = Sample(inputs, self.classes, self.structure, codes, self.weights)
+        return ground(found, sample, strength, Workers(), **options)  # type: ignore[arg-type]
 
     def project(self, grounded: Grounded, **options: float) -> Projection:
         """The library's information projection of this world's model."""

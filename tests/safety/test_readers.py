@@ -20,8 +20,8 @@ from tests.safety import seeds
 from tests.safety.mutations import damaged, fuzz
 
 from tiltfit import ConstraintSet
-from tiltfit.conversion.simple_tagger import read_simple_tagger
-from tiltfit.conversion.votes import read_votes
+from tiltfit.convert.simple_tagger import read_simple_tagger
+from tiltfit.convert.votes import read_votes
 from tiltfit.data.inputs import TextInputs
 from tiltfit.data.readers import guess_contents, packed, read, read_sequences, read_words, stream, stream_sequences
 from tiltfit.data.readers.source import opened
@@ -198,7 +198,7 @@ def test_arrays_that_are_not_what_they_say(tmp_path: Path, name: str, content: b
 
 
 def test_an_archive_that_holds_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiltfit.conversion.votes.MAX_ARRAY", 10_000)
+    monkeypatch.setattr("tiltfit.convert.votes.MAX_ARRAY", 10_000)
     np.savez_compressed(tmp_path / "v.npz", L=np.zeros((1000, 100), dtype=np.int8))
     with pytest.raises(DataFileError, match="longer than 10,000 bytes"):
         read_votes(tmp_path / "v.npz")

@@ -11,7 +11,7 @@ from tiltfit.errors import ConstraintError, UnsupportedError
 
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet
-    from tiltfit.checking.check import Check
+    from tiltfit.check.check import Check
     from tiltfit.data.inputs import Unit
 
 
@@ -67,7 +67,7 @@ def check_file(path: str, constraints: ConstraintSet, task: Task) -> Result:
 
 def check_on(path: str, constraints: ConstraintSet, X: Any, y: Any, task: Task) -> Result:
     """Where each constraint applies, and how they get on with each other and with labels."""
-    from tiltfit.checking.check import check
+    from tiltfit.check.check import check
 
     unit: Unit = "tokens" if task == "tag" else "documents"
     found = check(constraints, X, y, unit=unit)

@@ -17,7 +17,7 @@ from tiltfit.cli.terminal import Terminal, dumps, session
 from tiltfit.errors import DataError, FileError, did_you_mean
 
 if TYPE_CHECKING:
-    from tiltfit.conversion.votes import Votes
+    from tiltfit.convert.votes import Votes
 
 STDIN = "-"
 KINDS = ("mallet-constraints", "simple-tagger", "snorkel")
@@ -123,7 +123,7 @@ def _mallet(terminal: Terminal, source: str, output: Path | None) -> None:
 
 
 def _simple_tagger(terminal: Terminal, source: str, output: Path | None, token: int, labels: bool) -> None:
-    from tiltfit.conversion.simple_tagger import as_conll, as_objects, read_simple_tagger
+    from tiltfit.convert.simple_tagger import as_conll, as_objects, read_simple_tagger
     from tiltfit.data.readers.source import place_of
 
     suffix = _suffix(output) or ".conll"
@@ -150,7 +150,7 @@ def _snorkel(
     classes: str | None,
     header: bool | None,
 ) -> None:
-    from tiltfit.conversion.votes import constraints_of, read_votes, rows_of
+    from tiltfit.convert.votes import constraints_of, read_votes, rows_of
 
     suffix = _suffix(output) or ".jsonl"
     if suffix not in (".jsonl", ".csv"):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tiltfit.explaining.causes import Cause
+    from tiltfit.explain.causes import Cause
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from tiltfit.cli.terminal import Terminal, session
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
-    from tiltfit.explaining.causes import Causes
+    from tiltfit.explain.causes import Causes
 
 _CAUSES = 5  # that are told of each
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from tiltfit.explaining.causes import Cause
+    from tiltfit.explain.causes import Cause
 
 Layout = Literal["conll", "jsonl"]
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tiltfit.comparison.evidence import Evidence, FloatArray, figures
+from tiltfit.arrays import FloatArray
+from tiltfit.comparison.evidence import Evidence, figures
 from tiltfit.comparison.result import Figure
 
 LEVEL = 0.95

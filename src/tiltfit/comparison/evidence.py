@@ -19,11 +19,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from tiltfit.arrays import FloatArray, IntArray
 
 BINS = 15
 _LEAST = float(np.finfo(np.float64).eps)

@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import _num_samples
 
-from tiltfit.comparison.evidence import IntArray, Truth
+from tiltfit.arrays import IntArray
+from tiltfit.comparison.evidence import Truth
 from tiltfit.comparison.worker import TaskName, Work
 from tiltfit.data.sequences import as_sequences, encode_tags
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, UnsupportedError, did_you_mean

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils import _safe_indexing
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.comparison.cells import Cell
 from tiltfit.comparison.memory import watch
 from tiltfit.errors import TiltfitError
@@ -29,8 +29,6 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.constraints import ConstraintReport
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 TaskName = Literal["classify", "tag"]
 
 _FEW = 100  # instances that are fitted first

@@ -19,7 +19,6 @@ from scipy import sparse
 
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
-BoolArray = npt.NDArray[np.bool_]
 Unit = Literal["documents", "rows", "tokens"]
 
 _WORD = re.compile(r"\w+")

@@ -11,12 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import DataError
-
-BoolArray = npt.NDArray[np.bool_]
 
 
 def is_partial(value: object) -> bool:

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.foreign import is_document, tokens_of
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import DataError
-
-IntArray = npt.NDArray[np.intp]
 
 _ATTRIBUTES = (Mapping, list, tuple, set, frozenset)
 _UNFIT = {"Cc": "the control character", "Cs": "half of a surrogate pair,"}

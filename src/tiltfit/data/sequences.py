@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.foreign import dataset_columns, holds_lists
 from tiltfit.data.inputs import Inputs, TableInputs, Unit, WordIndex, tokenise
@@ -26,7 +27,6 @@ from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
 __all__ = ["Sequences", "TokenIndex", "TokenInputs", "as_sequences", "encode_known_tags", "encode_tags"]
 
-IntArray = npt.NDArray[np.intp]
 Kind = Literal["tokens", "attributes"]
 
 TOKENS = "tokens"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, IntArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.data.partial import is_minus_one, is_partial, members, refuse_marks, ruled_out, single
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
@@ -21,8 +22,6 @@ from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
 if TYPE_CHECKING:
     from tiltfit.data.sequences import Sequences
 
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 UNLABELLED = -1
 _KINDS = (str, bool, int, float)

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.language.values import label, match
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class LostBase:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from tiltfit.arrays import FloatArray
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, UnsupportedError
@@ -47,10 +48,9 @@ from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import GENERATIVE, as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.samples.sample import Sample
 
 logger = logging.getLogger("tiltfit")
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -268,9 +268,10 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
         model = as_model(model, options.model, classes.tolist())
         grounded = ground_for(
-            options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, options.strength,
+            options.method, constraints,
+            Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), options.strength,
             workers, check=lambda grounded: None, online=options.solver == "online", separate=options.method.separate,
-            banned=banned, violations=options.method.violations, base=model.base,
+            violations=options.method.violations, base=model.base,
         )  # fmt: skip
         told = grounded.tilt is not None or bool(np.any(labels >= 0))
         options.check_anything(told, "row")
@@ -544,11 +545,8 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
                 f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
                 f"predict works; to {'go on' if part else 'project'}, fit again."
             )
-        structure, classes = Independent(inputs.n), self.classes_.tolist()
-        return ground(
-            self._constraints, inputs, classes, structure, labels, weight, self._strength, workers, part=part,
-            banned=banned,
-        )  # fmt: skip
+        sample = Sample(inputs, self.classes_.tolist(), Independent(inputs.n), labels, weight, banned)
+        return ground(self._constraints, sample, self._strength, workers, part=part)
 
     @property
     def _base_now(self) -> Any:

@@ -11,14 +11,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, TiltfitError
 from tiltfit.methods.journal import Development
 from tiltfit.models.log_linear import LogLinear
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:

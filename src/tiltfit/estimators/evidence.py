@@ -15,13 +15,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtri, stdtrit
 
+from tiltfit.arrays import IntArray
 from tiltfit.language.prose import amount
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 Interval = tuple[float, float]
 
 _ALIKE = 0.2  # how much tokens of one sequence are alike (the correlation of their labels), where that cannot be seen

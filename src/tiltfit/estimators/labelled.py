@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
 from tiltfit.data.sequences import as_sequences, encode_tags
 from tiltfit.errors import DataError
@@ -24,10 +24,6 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.event import Event
 from tiltfit.language.events import End, Start
 from tiltfit.projections.occurrences import Piece, pieces, statistic_of
-
-IntArray = npt.NDArray[np.intp]
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import (
     ConflictError,
     DataError,
@@ -41,8 +41,6 @@ from tiltfit.projections.stochastic import project
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def ground_for(

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import ModelFileError, UnsupportedError
 from tiltfit.storage.container import MAX_BYTES
 
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
-FloatArray = npt.NDArray[np.float64]
 
 _STRING = 64  # bytes that a string and its place in a list take besides its characters
 _CHARACTER = 4  # bytes that a character may take, once one of a string is beyond the first plane

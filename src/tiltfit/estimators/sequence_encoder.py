@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
@@ -28,9 +28,6 @@ from tiltfit.inference.priced import impossible
 from tiltfit.language.scheme import invalid, is_scheme, parse
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 BOUNDARIES = ("<start>", "<end>")
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.features.hashing import buckets
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def matched_weights(source: Any, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ModelFileError, TiltfitError
 from tiltfit.estimators.streaming import online_options
@@ -20,7 +21,6 @@ from tiltfit.report.constraints import ConstraintReport
 
 Arrays = dict[str, npt.NDArray[Any]]
 Document = dict[str, Any]
-FloatArray = npt.NDArray[np.float64]
 E = TypeVar("E")
 
 COMMON = (

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.estimators.starts import generator
@@ -35,8 +35,6 @@ from tiltfit.report.stream import report_stream
 if TYPE_CHECKING:
     from tiltfit.estimators.options import Options
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 STEPS = ("adaptive", "printed")
 

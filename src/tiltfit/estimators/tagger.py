@@ -17,6 +17,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from tiltfit.arrays import FloatArray
 from tiltfit.data.sequences import Sequences, as_sequences, encode_known_tags, encode_tags
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
@@ -47,10 +48,10 @@ from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.samples.sample import Sample
 
 logger = logging.getLogger("tiltfit")
 
-FloatArray = npt.NDArray[np.float64]
 Labels = list[Any]
 
 
@@ -257,9 +258,10 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         seed = int(generator(self.random_state).integers(2**31))
         inputs = sequences.inputs()
         grounded = ground_for(
-            options.method, constraints, inputs, classes.tolist(), model.structure, labels, weight, strength, workers,
+            options.method, constraints,
+            Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), strength, workers,
             check=partial(refuse_impossible, model), inference=self.inference, seed=seed,
-            online=options.solver == "online", separate=options.method.separate, banned=banned,
+            online=options.solver == "online", separate=options.method.separate,
             violations=options.method.violations, base=model.base,
         )  # fmt: skip
         votes = options.votes(constraints, inputs)
@@ -476,9 +478,12 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # all of it is said of the full set
             grounded = ground(
-                local, sequences.inputs(), names, model.structure, problem.labels, problem.weight, options.strength,
-                model.workers, banned=banned, base=model.base,
-            )  # fmt: skip
+                local,
+                Sample(sequences.inputs(), names, model.structure, problem.labels, problem.weight, banned),
+                options.strength,
+                model.workers,
+                base=model.base,
+            )
         if grounded.tilt is None and not len(problem.labelled):
             return None
         simpler = replace(problem, tilt=grounded.tilt, touched=grounded.touched)
@@ -525,17 +530,12 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             )
         grounded = ground(
             self._constraints,
-            sequences.inputs(),
-            self.classes_.tolist(),
-            model.structure,
-            labels,
-            weight,
+            Sample(sequences.inputs(), self.classes_.tolist(), model.structure, labels, weight, banned),
             self._strength,
             model.workers,
             inference=self._inference[0],
             seed=self._inference[1],
             part=part,
-            banned=banned,
             base=model.base,
         )
         refuse_impossible(model, grounded)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
+from tiltfit.arrays import BoolArray, IntArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.data.partial import is_mark, is_minus_one, is_partial, members, refuse_marks, ruled_out, single
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest
@@ -20,8 +21,6 @@ from tiltfit.language.values import exact, label
 UNLABELLED = -1
 """The class number of an unlabelled row."""
 
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 Classes = npt.NDArray[Any]
 
 

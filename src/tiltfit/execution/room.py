@@ -11,9 +11,8 @@ import sys
 import threading
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from tiltfit.arrays import FloatArray
 
 _SMALL = 1 << 12  # numbers below which there is nothing to gain
 

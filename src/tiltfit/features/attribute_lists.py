@@ -8,15 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows, Attributes
 from tiltfit.errors import DataError
 from tiltfit.features.hashing import Buckets, hashed
 from tiltfit.features.tokens import check_hashing, read_names, written_names
-
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)

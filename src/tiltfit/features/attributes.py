@@ -18,13 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.merging import twins
 from tiltfit.features.products import Product, narrowed, restricted
 from tiltfit.inference.potentials import Potentials
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _WORTH = 0.95  # with more of the weights left than this, merging them does not pay
 _BLOCK = 512  # merged attributes that are sorted by how many they stand for: few runs, and neighbours stay near

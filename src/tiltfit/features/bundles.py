@@ -72,7 +72,7 @@ def _join(
     starts: npt.NDArray[np.integer], ends: npt.NDArray[np.integer], values: npt.NDArray[np.int32], next_number: int
 ) -> npt.NDArray[np.int32]:
     """One round, in place; the pairs that are joined from now on, two numbers each."""
-    from tiltfit.inference.kernels.pairs import count_pairs, join_pairs
+    from tiltfit.kernels.pairs import count_pairs, join_pairs
 
     size = 1 << int(2 * max(1, np.sum(ends - starts))).bit_length()
     keys, counts, numbers = np.full(size, -1, np.int64), np.zeros(size, np.int32), np.full(size, -1, np.int32)

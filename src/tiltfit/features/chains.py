@@ -15,14 +15,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.potentials import Potentials
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,15 +18,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.room import Room
 from tiltfit.features.products import narrowed
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.tangent import Direction
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,7 @@ class Parts:
 
     def expect(self, values: FloatArray, n_rows: int, weight: FloatArray | None = None) -> FloatArray:
         """``weight``: of places; 1 if absent. O(firings·labels)."""
-        from tiltfit.inference.kernels.firings import add_expectations
+        from tiltfit.kernels.firings import add_expectations
 
         sums = np.zeros(n_rows)
         assert len(values) == self.fires.shape[0]
@@ -78,7 +76,7 @@ class Parts:
         return Parts(self.fires, self.table, number[self.row])
 
     def _add(self, indptr: npt.NDArray[np.int32], prices: FloatArray, out: FloatArray) -> None:
-        from tiltfit.inference.kernels.firings import add_scores
+        from tiltfit.kernels.firings import add_scores
 
         if self.fires.nnz:
             add_scores(indptr, *self._arrays[1:], prices[self.row], self._table, out)

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.errors import DataError
 from tiltfit.features.gathering import distinct, shifted
 from tiltfit.features.tokens import check_patterns
-
-IntArray = npt.NDArray[np.intp]
 
 PLAIN = "transition"
 

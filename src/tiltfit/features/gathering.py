@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-IntArray = npt.NDArray[np.intp]
+from tiltfit.arrays import IntArray
 
 _CHUNK = 1 << 16  # positions gathered at a time: keeps the index arithmetic small beside the result
 

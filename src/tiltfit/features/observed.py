@@ -18,12 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.products import Product, restricted
 from tiltfit.inference.potentials import Potentials
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _MANY = 8  # a row of the table is worth its zeros if one label in so many is there
 _EACH = 2.0  # nanoseconds a pair of a list takes
@@ -59,7 +57,7 @@ class ObservedFeatures:
 
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels) at most; attributes with few labels cost their pairs."""
-        from tiltfit.inference.kernels.observed import add_pairs
+        from tiltfit.kernels.observed import add_pairs
 
         flat, lists = np.ascontiguousarray(weights), self._lists
         table = self.workers.room.empty(self._product.X.shape[1], self.n_labels)
@@ -75,7 +73,7 @@ class ObservedFeatures:
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
         """The adjoint, at the same cost."""
-        from tiltfit.inference.kernels.observed import sum_pairs
+        from tiltfit.kernels.observed import sum_pairs
 
         flat = self.workers.room.empty(self.n_weights) if out is None else out
         values, (indptr, cells, data) = np.ascontiguousarray(node), self._cells

@@ -18,12 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.bundles import Bundles, bundled
-from tiltfit.inference import kernels
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _FREQUENT = 64  # non-zeros that make a column frequent
 _TABLE = 1 << 17  # numbers in the table of frequent columns, at most: it should fit the second-level cache

@@ -14,15 +14,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.features.lexicons import MAX_LEXICONS
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

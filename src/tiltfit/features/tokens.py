@@ -18,9 +18,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import IntArray
 from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted, within
 from tiltfit.features.hashing import Buckets, check_size, hashed
@@ -28,7 +28,6 @@ from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
 from tiltfit.features.spelling import PATTERNS, classifier, ngrams, prefixes, shape, suffixes
 
 Offsets = tuple[int, ...]
-IntArray = npt.NDArray[np.intp]
 
 FARTHEST = 10
 """Farthest neighbour that a template may look at."""

@@ -14,13 +14,13 @@ from typing import Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.execution.workers import Workers
-from tiltfit.inference import kernels
 from tiltfit.inference.grouping import Grouping, edge_chunks, grouped
-from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
+from tiltfit.inference.potentials import Marginals, Potentials
 
-IntArray = npt.NDArray[np.intp]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
@@ -127,7 +127,7 @@ class Chains:
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The most probable labelling (Viterbi), one label a position, and its score, the sum of its potentials, one a
         sequence. Where no labelling is possible: −1 and −inf."""
-        from tiltfit.inference.kernels.decode import best_labels
+        from tiltfit.kernels.decode import best_labels
 
         node, edge = self.checked(potentials)
         labels, score = np.empty(len(node), dtype=np.intp), np.empty(len(self))
@@ -141,7 +141,7 @@ class Chains:
     def k_best(self, potentials: Potentials, k: int, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The k most probable labellings, best first: labels [k, N] and scores [n, k]. Where a sequence has fewer
         labellings that are possible: −1 and −inf."""
-        from tiltfit.inference.kernels.decode import k_best_labels
+        from tiltfit.kernels.decode import k_best_labels
 
         node, edge = self.checked(potentials)
         labels, score = np.empty((k, len(node)), dtype=np.intp), np.empty((len(self), k))
@@ -164,8 +164,8 @@ class Chains:
 
     def entropy(self, potentials: Potentials, workers: Workers | None = None) -> FloatArray:
         """−Σ_y p(y) log p(y) of every sequence, over all its labellings; 0 where none is possible."""
-        from tiltfit.inference.kernels.chain import edge_tables
-        from tiltfit.inference.kernels.entropy import chain_entropy
+        from tiltfit.kernels.chain import edge_tables
+        from tiltfit.kernels.entropy import chain_entropy
 
         node, edge = self.checked(potentials)
         entropy, table = np.empty(len(self)), edge_tables(edge).log
@@ -179,8 +179,8 @@ class Chains:
     def sample(self, potentials: Potentials, n_samples: int, seed: int, workers: Workers | None = None) -> IntArray:
         """Labellings drawn from p, [n_samples, N]; −1 where none is possible. A sequence's draws depend on the seed
         and on its number alone."""
-        from tiltfit.inference.kernels.chain import edge_tables
-        from tiltfit.inference.kernels.sample import sample_labels
+        from tiltfit.kernels.chain import edge_tables
+        from tiltfit.kernels.sample import sample_labels
 
         node, edge = self.checked(potentials)
         labels, tables = np.empty((n_samples, len(node)), dtype=np.intp), edge_tables(edge)

@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains, IntArray
-from tiltfit.inference.potentials import FloatArray, Potentials
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.whole import MAX_ROWS, WholeChains
 from tiltfit.inference.whole_results import SamplerState, WholeMarginals

@@ -6,9 +6,8 @@ Series are arrays [m] or [m, S], one column a quantity; answers are numbers or a
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from tiltfit.arrays import FloatArray
 
 _LEAST = 4  # values in a series: below, neither is known
 

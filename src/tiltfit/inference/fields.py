@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, IntArray
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
-
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 
 
 class Segment(NamedTuple):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-IntArray = npt.NDArray[np.intp]
+from tiltfit.arrays import IntArray
 
 _CHUNKS = 32  # so many sums of edges at most: enough for any number of threads to share the work evenly
 _CHUNK = 512  # positions in a chunk, at least

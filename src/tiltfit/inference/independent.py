@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
-from tiltfit.inference import kernels
 from tiltfit.inference.potentials import Marginals, Potentials
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains, IntArray
-from tiltfit.inference.potentials import FloatArray, Potentials
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.statistic import Labels, Statistic
 
 _FORBIDDING = -1e9  # stands for −inf, so that a chain that starts among the forbidden can leave, breach by breach

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-FloatArray = npt.NDArray[np.float64]
+from tiltfit.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,13 @@ from functools import cached_property
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains, IntArray
+from tiltfit.inference.chain import Chains
 from tiltfit.inference.choice import affordable, infer
 from tiltfit.inference.independent import Independent
-from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
+from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
+from tiltfit.inference.potentials import Marginals, Potentials
 
 if TYPE_CHECKING:
-    from tiltfit.inference.kernels.sequences import Edges, Firings
-
-IntArray = npt.NDArray[np.intp]
+    from tiltfit.kernels.sequences import Edges, Firings
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +88,8 @@ class SequenceRows:
         ``start``: prices to start from, ``tol``: how far they may be off, about. Prices of hard rows stay within ±cap,
         where those that cannot hold end.
         """
-        from tiltfit.inference.kernels.chain import aligned, edge_tables
-        from tiltfit.inference.kernels.sequences import solve_sequences
+        from tiltfit.kernels.chain import aligned, edge_tables
+        from tiltfit.kernels.sequences import solve_sequences
 
         node, edge = self.chains.checked(potentials, overwrite=overwrite)
         base, n_labels = edge_tables(edge), node.shape[1]
@@ -136,7 +135,7 @@ class SequenceRows:
 
     def _records(self, order: IntArray) -> npt.NDArray[np.void]:
         """The rows as the kernel takes them."""
-        from tiltfit.inference.kernels.proximal import ROW
+        from tiltfit.kernels.proximal import ROW
 
         rows = np.zeros(len(self), dtype=ROW)
         rows["kind"], rows["scale"], rows["offset"] = self.kind[order], self.scale[order], self.offset[order]
@@ -153,8 +152,8 @@ class SequenceRows:
     @cached_property
     def _layout(self) -> tuple[IntArray, IntArray, Edges, Firings]:
         """As the kernel takes it: rows by sequence (``order``, ``indptr``), what fires on edges and on nodes."""
-        from tiltfit.inference.kernels.chain import padded
-        from tiltfit.inference.kernels.sequences import Edges
+        from tiltfit.kernels.chain import padded
+        from tiltfit.kernels.sequences import Edges
 
         order = np.argsort(self.sequence, kind="stable").astype(np.intp)
         counts = np.bincount(self.sequence, minlength=len(self.chains))
@@ -203,7 +202,7 @@ class SequenceRows:
 
 def _firings(features: Features, slot: IntArray, n_places: int, tables: FloatArray) -> Firings:
     """Entries by place, and within a place by row."""
-    from tiltfit.inference.kernels.sequences import ENTRY, Firings
+    from tiltfit.kernels.sequences import ENTRY, Firings
 
     order = np.lexsort((features.table, features.row, features.place))
     entries = np.empty(len(order), dtype=ENTRY)

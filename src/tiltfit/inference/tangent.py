@@ -14,12 +14,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
-from tiltfit.inference.potentials import FloatArray, Marginals, Potentials
-
-IntArray = npt.NDArray[np.intp]
+from tiltfit.inference.potentials import Marginals, Potentials
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,8 +79,8 @@ class ChainTangent:
     """Forward–backward that keeps its recursions: 3·N·L numbers."""
 
     def __init__(self, chains: Chains, potentials: Potentials, workers: Workers, weight: FloatArray) -> None:
-        from tiltfit.inference.kernels.chain import aligned, edge_tables
-        from tiltfit.inference.kernels.tangent import Store, infer_and_store
+        from tiltfit.kernels.chain import aligned, edge_tables
+        from tiltfit.kernels.tangent import Store, infer_and_store
 
         node, edge = chains.checked(potentials)
         self._chains, self._workers, self._node = chains, workers, node
@@ -115,8 +114,8 @@ class ChainTangent:
         return Marginals(self._log_z, node, self._edge)
 
     def along(self, direction: Direction) -> tuple[FloatArray, FloatArray | None]:
-        from tiltfit.inference.kernels import tangent as kernels
-        from tiltfit.inference.kernels.chain import aligned
+        from tiltfit.kernels import tangent as kernels
+        from tiltfit.kernels.chain import aligned
 
         chains, tables, cuts = self._chains, self._tables, self._cuts
         n_labels = self._node.shape[1]

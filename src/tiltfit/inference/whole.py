@@ -22,19 +22,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains, IntArray
+from tiltfit.inference.chain import Chains
 from tiltfit.inference.plain import Steps, best_plain, sample_plain
-from tiltfit.inference.potentials import FloatArray, Potentials
+from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole_inputs import check_labels, checked_prices, checked_weights
 from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 if TYPE_CHECKING:
-    from tiltfit.inference.kernels.form import Form
-    from tiltfit.inference.kernels.memory import Memory
+    from tiltfit.kernels.form import Form
+    from tiltfit.kernels.memory import Memory
 
 _CHUNKS = 32  # so many sums over sequences at most
 _CHUNK = 8192  # positions in a chunk, at least: kernels are called once a chunk and step
@@ -78,7 +79,7 @@ class WholeChains:
     @cached_property
     def form(self) -> Form | None:
         """The statistics as kernels take them; None if there is one that only Python knows."""
-        from tiltfit.inference.kernels.form import pack
+        from tiltfit.kernels.form import pack
 
         segmental = [s for s in self.statistics if isinstance(s, Segmental)]
         return pack(segmental) if len(segmental) == len(self.statistics) else None
@@ -89,8 +90,8 @@ class WholeChains:
         Σ_t (what can be remembered after t labels, of which there are no more than L^t lists)·L²·4, and four times that
         if it is too much to be laid out in advance. Then what is unlikely is dropped, so it is often far less.
         """
-        from tiltfit.inference.kernels.form import memories
-        from tiltfit.inference.kernels.plan import MOST
+        from tiltfit.kernels.form import memories
+        from tiltfit.kernels.plan import MOST
 
         if self.form is None or self._memory is None:
             return np.full(len(self.chains), np.inf)
@@ -118,12 +119,12 @@ class WholeChains:
         (a row: what is remembered at one position; 400,000 of 13 labels are 120 MB a worker), and all of them if some
         statistic is not segmental.
         """
-        from tiltfit.inference.kernels.chain import edge_tables
-        from tiltfit.inference.kernels.memory import new_gains
-        from tiltfit.inference.kernels.plan import new_few, new_plan
-        from tiltfit.inference.kernels.whole import infer_whole
-        from tiltfit.inference.kernels.whole_back import new_room
-        from tiltfit.inference.kernels.whole_few import infer_all
+        from tiltfit.kernels.chain import edge_tables
+        from tiltfit.kernels.memory import new_gains
+        from tiltfit.kernels.plan import new_few, new_plan
+        from tiltfit.kernels.whole import infer_whole
+        from tiltfit.kernels.whole_back import new_room
+        from tiltfit.kernels.whole_few import infer_all
 
         node, edge = self.chains.checked(potentials)
         prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
@@ -184,8 +185,8 @@ class WholeChains:
         A beam search first; where it cannot prove that it found the best, wider ones up to ``max_rows`` rows, dropping
         only what cannot beat it. With statistics that are not segmental: the best of the chain's best, see ``plain``.
         """
-        from tiltfit.inference.kernels.chain import edge_tables
-        from tiltfit.inference.kernels.whole_best import best_whole, new_room
+        from tiltfit.kernels.chain import edge_tables
+        from tiltfit.kernels.whole_best import best_whole, new_room
 
         node, edge = self.chains.checked(potentials)
         prices, form, memory = self.rows(whole), self.form, self._memory
@@ -208,7 +209,7 @@ class WholeChains:
     @cached_property
     def _memory(self) -> Memory | None:
         """None if what statistics must remember does not fit into a number."""
-        from tiltfit.inference.kernels.memory import new_memory
+        from tiltfit.kernels.memory import new_memory
 
         try:
             return None if self.form is None else new_memory(self.form)
@@ -233,9 +234,9 @@ class WholeChains:
         left as it is. Refused are sequences for which no labels were found that no statistic forbids. For a trace by
         sequence, take steps one by one. O(n_steps·N·L + N·L²); slow if a statistic is not segmental.
         """
-        from tiltfit.inference.kernels.gibbs import open_tables
-        from tiltfit.inference.kernels.mixture import NOT_FOUND, Outcome, Problem, sample_chunk
-        from tiltfit.inference.kernels.propose import IMPOSSIBLE
+        from tiltfit.kernels.gibbs import open_tables
+        from tiltfit.kernels.mixture import NOT_FOUND, Outcome, Problem, sample_chunk
+        from tiltfit.kernels.propose import IMPOSSIBLE
 
         node, edge = self.chains.checked(potentials)
         prices, weights = self.rows(whole), self.weights(weight)

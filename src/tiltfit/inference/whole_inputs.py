@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.inference.potentials import FloatArray
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistic import Statistic
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
-from tiltfit.inference.chain import Chains, IntArray
-from tiltfit.inference.potentials import FloatArray
+from tiltfit.inference.chain import Chains
 
 
 @dataclass(frozen=True, eq=False)

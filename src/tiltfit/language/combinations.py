@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError
 from tiltfit.language.condition import Condition, Document, require_sequences
 from tiltfit.language.prose import join
 from tiltfit.language.table import MAX_DEPTH, Table
 
 if TYPE_CHECKING:
-    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+    from tiltfit.data.inputs import Inputs, Unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, nearest
 from tiltfit.language.condition import Condition, Document
@@ -22,7 +23,7 @@ from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import Exact, Label, labels, text, threshold
 
 if TYPE_CHECKING:
-    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+    from tiltfit.data.inputs import Inputs, Unit
 
 Known = tuple[npt.NDArray[Any], "BoolArray"]  # values, and where there is one
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, ClassVar, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.table import Table
 from tiltfit.language.values import Exact
 
 if TYPE_CHECKING:
-    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+    from tiltfit.data.inputs import Inputs, Unit
 
 Document = dict[str, object]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.combinations import After, AllOf, AnyOf, Before, Not, all_of, any_of
 from tiltfit.language.comparisons import Above, Below, Column, Feature, IsIn, Within
@@ -23,7 +24,7 @@ from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import text as _text
 
 if TYPE_CHECKING:
-    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+    from tiltfit.data.inputs import Inputs, Unit
 
 __all__ = [
     "Above",

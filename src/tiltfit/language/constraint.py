@@ -18,7 +18,7 @@ from tiltfit.language.scheme import entities
 from tiltfit.language.values import Exact, Label, labels, match, real, text
 
 if TYPE_CHECKING:
-    from tiltfit.checking.check import Check
+    from tiltfit.check.check import Check
     from tiltfit.data.inputs import Unit
 
 SCOPES = ("dataset", "instance", "sequence")
@@ -279,7 +279,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         >>> found.is_valid, [change.to for change in found.feasibility.relaxation]
         (False, ['at most 60%'])
         """
-        from tiltfit.checking.check import check
+        from tiltfit.check.check import check
 
         return check(self, X, y, feature_names=feature_names)
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError
 from tiltfit.language.condition import Condition, Document, require_sequences
 from tiltfit.language.prose import ordinal
 from tiltfit.language.table import Table
 
 if TYPE_CHECKING:
-    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+    from tiltfit.data.inputs import Inputs, Unit
 
 
 class _Plain(Condition):

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-BoolArray = npt.NDArray[np.bool_]
+from tiltfit.arrays import BoolArray
 
 _MARKS = "BIES"
 _BEGINS, _ENDS = "BS", "ES"

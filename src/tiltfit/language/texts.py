@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import tokenise
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.condition import Condition, Document
@@ -20,7 +21,7 @@ from tiltfit.language.table import Table
 from tiltfit.language.values import text
 
 if TYPE_CHECKING:
-    from tiltfit.data.inputs import BoolArray, Inputs, Unit
+    from tiltfit.data.inputs import Inputs, Unit
 
 
 # Folding the case of these makes letters of signs or signs of letters, so that folded text has other words.

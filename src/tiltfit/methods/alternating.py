@@ -13,7 +13,8 @@ from functools import partial
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.arrays import FloatArray
+from tiltfit.methods.history import Callback, Fit, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.methods.alternating import alternate
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import STOPPED
-from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
+from tiltfit.methods.method import Case, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.sampled import alternate_sampled

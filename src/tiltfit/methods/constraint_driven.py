@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, TiltfitWarning, did_you_mean
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
@@ -37,7 +38,7 @@ from tiltfit.methods.checks import check_number, check_whole, is_real, more_roun
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import Journal
-from tiltfit.methods.method import Case, FloatArray, Method, Run, Task, final_evaluation
+from tiltfit.methods.method import Case, Method, Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Generative

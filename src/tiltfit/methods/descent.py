@@ -15,18 +15,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.history import Callback, Fit, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear, Structure
 from tiltfit.projections.sequences import SequenceRows
-
-IntArray = npt.NDArray[np.intp]
 
 ETA = 0.1  # η₀
 _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled

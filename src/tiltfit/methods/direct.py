@@ -12,8 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.journal import Journal
@@ -22,8 +22,6 @@ from tiltfit.methods.problem import Problem
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.measure import steepest
 from tiltfit.projections.moment import add_ridge
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import Direction, tangent
 from tiltfit.methods.checks import check_number
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.method import Method, Run, Task
 from tiltfit.models.log_linear import LogLinear
 
 _SHARE = 0.02

@@ -14,9 +14,9 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import TiltfitWarning
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.chain import Chains
@@ -29,10 +29,6 @@ from tiltfit.methods.method import Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.penalties.interval import box
 from tiltfit.projections.information import Tilt
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def said_by_labels(task: Task) -> BoolArray:

@@ -9,10 +9,11 @@ Nigam, McCallum, Thrun & Mitchell 2000). Without labels the classes are clusters
 
 from __future__ import annotations
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError, listed
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
+from tiltfit.methods.method import Case, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
 
 

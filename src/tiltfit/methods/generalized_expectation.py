@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import tangent
@@ -29,7 +30,7 @@ from tiltfit.language.sentences import titled
 from tiltfit.methods.checks import refuse_constraints
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Case, FloatArray, Method, Run, Task
+from tiltfit.methods.method import Case, Method, Run, Task
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.information import Tilt
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
+from tiltfit.arrays import FloatArray
 from tiltfit.projections.information import Projection
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.arrays import FloatArray
+from tiltfit.methods.history import Callback, Fit, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.lbfgs import minimise

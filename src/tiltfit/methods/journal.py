@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.arrays import FloatArray
+from tiltfit.methods.history import Callback, Fit, Round
 from tiltfit.methods.problem import Evaluation
 
 STOPPED = "stopped by the callback"

@@ -25,10 +25,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.special import logsumexp
 
+from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.inference.chain import Chains
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
@@ -38,12 +38,10 @@ from tiltfit.methods.checks import check_number, check_whole
 from tiltfit.methods.evidence import fit_evidence, said_by_labels, with_evidence
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
-from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.soft_labels import fit_soft_labels
 from tiltfit.methods.vote import nothing_voted, votes_of
 from tiltfit.methods.vote import roles as roles_of_votes
-
-BoolArray = npt.NDArray[np.bool_]
 
 _EVEN = 1.0  # rows of each class that are imagined before the balance is estimated
 _NEVER, _SURE = 1e-6, 0.99  # rates, shares and balances that statements cannot go beyond

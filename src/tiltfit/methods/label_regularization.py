@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, did_you_mean, listed
 from tiltfit.inference.tangent import Direction, tangent
@@ -28,7 +29,7 @@ from tiltfit.methods.checks import check_number, is_real, wrong_option
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
-from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.penalties.kl import kl

@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import Constraint, ConstraintSet
@@ -40,9 +41,6 @@ from tiltfit.projections.grounding import refuse_for_documents
 
 ABSTAIN = -1
 _TIE = 1e-9  # votes are sums of 1/|event|: thirds that should be equal differ in the last bits
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

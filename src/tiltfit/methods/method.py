@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
+from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import UnsupportedError
 from tiltfit.language.constraint import ConstraintSet
@@ -23,8 +21,6 @@ from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.projections.grounding import Grounded
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.products import between
 from tiltfit.inference.chain import Chains
@@ -32,9 +33,6 @@ from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.ledger import Ledger, bend
 from tiltfit.projections.stochastic import project
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 ROWS_A_STEP, SEQUENCES_A_STEP = 64, 16
 """Instances a step, unless ``batch_size`` says otherwise: a sequence has many positions to learn from at once."""

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.alternating import remaining
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.history import Callback, Fit, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.methods.sampled import LOOSE, WINDOW, settled

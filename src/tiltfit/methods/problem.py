@@ -16,8 +16,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.features.merging import Merging
-from tiltfit.inference import kernels
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
@@ -26,9 +27,6 @@ from tiltfit.optimize.measure import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt
 from tiltfit.projections.moment import Scattered, add_ridge
 from tiltfit.projections.stochastic import project
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.methods.alternating import moment_step, moment_target
-from tiltfit.methods.history import Callback, Fit, FloatArray, Round
+from tiltfit.methods.history import Callback, Fit, Round
 from tiltfit.methods.journal import Development, Journal
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Minimum

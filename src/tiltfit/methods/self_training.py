@@ -17,8 +17,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.checks import check_number, check_whole, more_rounds
@@ -26,11 +26,8 @@ from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rul
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import STOPPED
-from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.problem import Problem
-
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,16 @@ min_λ  Σ_labelled −w log p_λ(y|x) + γ·Σ_soft −w Σ_y q(y) log p_λ(y|x
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.methods.evidence import with_report
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.journal import Journal
-from tiltfit.methods.method import FloatArray, Run, Task
+from tiltfit.methods.method import Run, Task
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.measure import steepest
 from tiltfit.projections.moment import moment_objective
-
-IntArray = npt.NDArray[np.intp]
 
 
 def fit_soft_labels(task: Task, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:

@@ -15,8 +15,8 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
@@ -25,8 +25,6 @@ from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import Generative
 from tiltfit.projections.moment import moment_projection
-
-FloatArray = npt.NDArray[np.float64]
 
 STARTS = ("zeros", "supervised", "constraints", "random")
 _SPREAD = 0.1

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.methods.evidence import with_report
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import Journal
-from tiltfit.methods.method import FloatArray, Method, Run, Task, final_evaluation
+from tiltfit.methods.method import Method, Run, Task, final_evaluation
 from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import Generative

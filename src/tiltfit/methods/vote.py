@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.evidence import fit_evidence, only, said_by_labels, with_rules
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes, elect
-from tiltfit.methods.method import FloatArray, Method, Run, Task
+from tiltfit.methods.method import Method, Run, Task
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.models.log_linear import LogLinear
-
-FloatArray = npt.NDArray[np.float64]
 
 
 class Family(Protocol):

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.moments import Moments
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
@@ -20,8 +20,6 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 Structure = Independent | Chains
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from tiltfit.optimize.result import FloatArray, Minimum
+from tiltfit.arrays import FloatArray
+from tiltfit.optimize.result import Minimum
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray
 from tiltfit.execution.workers import Workers
-from tiltfit.inference import kernels
-from tiltfit.optimize.result import FloatArray
 
 _BLOCK = 1 << 14
 _LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision

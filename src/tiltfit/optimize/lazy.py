@@ -18,10 +18,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from tiltfit.arrays import FloatArray, IntArray
 
 
 @dataclass(eq=False)
@@ -42,7 +40,7 @@ class LazyTable:
 
     def move(self, which: IntArray, steps: FloatArray, share: float = 1.0) -> None:
         """Take these steps, or a share of them."""
-        from tiltfit.inference.kernels.lazy import take_steps
+        from tiltfit.kernels.lazy import take_steps
 
         take_steps(self.value, which, steps, share)
 
@@ -88,7 +86,7 @@ class Adaptive:
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
         """The weights of these rows, ridge included."""
-        from tiltfit.inference.kernels.lazy import settle_adaptive
+        from tiltfit.kernels.lazy import settle_adaptive
 
         rate = self.reach / size
         return settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
@@ -103,7 +101,7 @@ class Adaptive:
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
     ) -> FloatArray:
         """How far these rows go, which have their ridge; S is brought up to date."""
-        from tiltfit.inference.kernels.lazy import adaptive_steps
+        from tiltfit.kernels.lazy import adaptive_steps
 
         return adaptive_steps(table.value, table.square, which, gradient, self.reach / size)
 
@@ -133,7 +131,7 @@ class Printed:
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
         """The weights of these rows, ridge included."""
-        from tiltfit.inference.kernels.lazy import settle_plain
+        from tiltfit.kernels.lazy import settle_plain
 
         return settle_plain(table.value, table.settled, which, clock, table.free)
 

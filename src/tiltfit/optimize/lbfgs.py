@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.execution.workers import Workers
 from tiltfit.optimize.history import History
 from tiltfit.optimize.line_search import Trial, strong_wolfe
 from tiltfit.optimize.measure import Measure
-from tiltfit.optimize.result import FloatArray, Minimum
+from tiltfit.optimize.result import Minimum
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Progress = Callable[[int, float, float, FloatArray], bool | None]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference import kernels
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray
 from tiltfit.optimize.measure import Measure
-from tiltfit.optimize.result import FloatArray
 
 SUFFICIENT_DECREASE = 1e-4  # c₁
 CURVATURE = 0.9  # c₂: loose, as quasi-Newton directions are well scaled

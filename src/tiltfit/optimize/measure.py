@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.inference import kernels
-from tiltfit.optimize.result import FloatArray
-
-IntArray = npt.NDArray[np.intp]
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

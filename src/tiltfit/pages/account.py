@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from tiltfit.comparison.evidence import IntArray
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
 from tiltfit.errors import DataError, TiltfitError, TiltfitWarning, UnsupportedError
@@ -21,8 +20,6 @@ from tiltfit.estimators.targets import as_objects, encode_labels
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.targets import Targets, targets_of
-
-FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tiltfit.arrays import FloatArray
 from tiltfit.markup.element import Element, Node, element
-from tiltfit.pages.account import Account, FloatArray
+from tiltfit.pages.account import Account
 from tiltfit.pages.axes import Axes, dot, line, rect, shares, svg, ticks
 from tiltfit.pages.layout import caption, count, figure, percent, section
 from tiltfit.pages.reliability import Reliability, reliability

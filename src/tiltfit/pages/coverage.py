@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.checking.data import Data
-from tiltfit.checking.support import find_supports, places_of
+from tiltfit.check.data import Data
+from tiltfit.check.support import find_supports, places_of
 from tiltfit.errors import TiltfitError
 from tiltfit.estimators.tagger import without_empty
 from tiltfit.markup.element import Element, Node, element
@@ -59,11 +59,11 @@ def coverage(account: Account) -> Coverage | str:
             never.append(supports.entries[number].title)
     depth = np.bincount(np.minimum(firing, _MOST), minlength=_MOST + 1)
     reached = _instances(firing > 0, data)
-    return Coverage(tuple(depth.tolist()), reached, len(data.scene.structure), tuple(never))
+    return Coverage(tuple(depth.tolist()), reached, len(data.sample.structure), tuple(never))
 
 
 def _instances(touched: npt.NDArray[np.bool_], data: Data) -> int:
-    return len(np.unique(data.scene.instance[touched]))
+    return len(np.unique(data.sample.instance[touched]))
 
 
 def coverage_section(account: Account, found: Coverage | str) -> Element:

@@ -10,8 +10,8 @@ import numpy as np
 from tiltfit.data.inputs import TableInputs
 from tiltfit.errors import TiltfitError
 from tiltfit.estimators.encoders import as_table, as_texts
-from tiltfit.explaining.causes import why
-from tiltfit.explaining.disputes import disputes
+from tiltfit.explain.causes import why
+from tiltfit.explain.disputes import disputes
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.pages.account import Account
 from tiltfit.pages.highlights import marked, spans, spans_of_words
@@ -20,7 +20,7 @@ from tiltfit.pages.sequences import palette_of, shown_sequence
 from tiltfit.report.targets import key_of
 
 if TYPE_CHECKING:
-    from tiltfit.explaining.disputes import Dispute, Fight
+    from tiltfit.explain.disputes import Dispute, Fight
     from tiltfit.report.entry import Entry
 
 _MOST, _EACH = 6, 3  # constraints, and examples of each

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.comparison.evidence import BINS, IntArray, bins
-
-FloatArray = npt.NDArray[np.float64]
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.comparison.evidence import BINS, bins
 
 
 @dataclass(frozen=True, eq=False)

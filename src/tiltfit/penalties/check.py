@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tiltfit.penalties.penalty import FloatArray, IntArray, Penalty
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.penalties.penalty import Penalty
 
 _GRID = np.concatenate([-np.geomspace(1e-6, 4, 800)[::-1], [0.0], np.geomspace(1e-6, 4, 800)])
 

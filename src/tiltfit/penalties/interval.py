@@ -26,7 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.penalties.penalty import BoolArray, FloatArray, IntArray, Penalty, register
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
+from tiltfit.penalties.penalty import Penalty, register
 
 
 @dataclass(frozen=True, eq=False)

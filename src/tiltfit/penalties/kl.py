@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import kl_div
 
-from tiltfit.penalties.penalty import FloatArray, IntArray, Penalty, register
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.penalties.penalty import Penalty, register
 
 
 @dataclass(frozen=True, eq=False)

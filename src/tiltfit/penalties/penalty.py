@@ -12,13 +12,9 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 
 class Penalty(ABC):

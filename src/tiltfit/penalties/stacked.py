@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltfit.penalties.penalty import BoolArray, FloatArray, IntArray, Penalty
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
+from tiltfit.penalties.penalty import Penalty
 
 
 @dataclass(frozen=True, eq=False)

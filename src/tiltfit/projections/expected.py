@@ -7,18 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.inference.statistic import Statistic
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import DistributedAs
 from tiltfit.projections.occurrences import Piece, pieces, statistic_of
-from tiltfit.projections.scene import Scene
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from tiltfit.samples.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,26 +35,26 @@ def is_local(constraint: Constraint) -> bool:
     return constraint.per in ("instance", "sequence")
 
 
-def features(constraint: Constraint, scene: Scene) -> list[Feature]:
+def features(constraint: Constraint, sample: Sample) -> list[Feature]:
     """The expectations of a constraint, at the places it looks at."""
-    classes, structure = scene.classes, scene.structure
+    classes, structure = sample.classes, sample.structure
     if isinstance(constraint.relation, DistributedAs):
-        fires = scene.fires(constraint.given)
+        fires = sample.fires(constraint.given)
         table = np.eye(len(classes))
-        return [Feature([_seen(Piece(fires, table[k]), constraint, scene)], k) for k in range(len(classes))]
-    statistic = whole_statistic(constraint, classes, scene.title(constraint))
+        return [Feature([_seen(Piece(fires, table[k]), constraint, sample)], k) for k in range(len(classes))]
+    statistic = whole_statistic(constraint, classes, sample.title(constraint))
     if statistic is not None:
-        return [Feature([_seen(_stand_in(scene), constraint, scene)], statistic=statistic)]
-    fires = scene.fires(constraint.where)
+        return [Feature([_seen(_stand_in(sample), constraint, sample)], statistic=statistic)]
+    fires = sample.fires(constraint.where)
     event = [p.within(fires) for p in pieces(constraint.event, classes, structure)]
     if constraint.of is None:
-        return [Feature([_seen(p, constraint, scene) for p in event])]
-    around = scene.fires(constraint.of.given)
-    among = [_seen(p.within(around), constraint, scene) for p in pieces(constraint.of.event, classes, structure)]
+        return [Feature([_seen(p, constraint, sample) for p in event])]
+    around = sample.fires(constraint.of.given)
+    among = [_seen(p.within(around), constraint, sample) for p in pieces(constraint.of.event, classes, structure)]
     both = list(_both(event, among))
     if both and not any(p.table.any() for p in both):
         raise ConstraintError(
-            f"The constraint {scene.title(constraint)!r} is no share: what it speaks of never happens among what of= "
+            f"The constraint {sample.title(constraint)!r} is no share: what it speaks of never happens among what of= "
             "names."
         )
     shares = sorted(set(constraint.relation.numbers))
@@ -89,28 +84,28 @@ def whole_statistic(constraint: Constraint, classes: Sequence[object], title: st
     return statistic
 
 
-def _stand_in(scene: Scene) -> Piece:
+def _stand_in(sample: Sample) -> Piece:
     """One position of every sequence, which stands for the whole of it: the first whose label is unknown."""
-    at = np.zeros(scene.inputs.n, dtype=np.bool_)
-    first = np.asarray(scene.structure.first)
+    at = np.zeros(sample.inputs.n, dtype=np.bool_)
+    first = np.asarray(sample.structure.first)
     at[first] = True
-    unknown = np.flatnonzero(scene.open_positions)
-    sequence, where = np.unique(scene.instance[unknown], return_index=True)
+    unknown = np.flatnonzero(sample.open_positions)
+    sequence, where = np.unique(sample.instance[unknown], return_index=True)
     at[first[sequence]] = False
     at[unknown[where]] = True
-    return Piece(at, np.zeros(len(scene.classes)))
+    return Piece(at, np.zeros(len(sample.classes)))
 
 
-def _seen(piece: Piece, constraint: Constraint, scene: Scene) -> Piece:
+def _seen(piece: Piece, constraint: Constraint, sample: Sample) -> Piece:
     """The part of the data that the constraint speaks of: unknown labels, or all."""
     if is_local(constraint):
-        piece = piece.within(scene.structure.spread(scene.unlabelled & (scene.weight > 0)))
+        piece = piece.within(sample.structure.spread(sample.unlabelled & (sample.weight > 0)))
     if constraint.on == "all":
         return piece
     if constraint.event.counts and constraint.of is None:
         # A number in a sequence is that in the whole of it, known labels included.
-        return piece.within(scene.structure.spread(scene.unlabelled))
-    return piece.within(scene.is_open(piece))
+        return piece.within(sample.structure.spread(sample.unlabelled))
+    return piece.within(sample.is_open(piece.on_edges))
 
 
 def _both(event: list[Piece], among: list[Piece]) -> Iterator[Piece]:

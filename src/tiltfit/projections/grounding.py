@@ -6,7 +6,7 @@ labels instead (``rules``). What is left is one ``Tilt`` over the instances that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.inputs import Inputs, Unit
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
+from tiltfit.data.inputs import Unit
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures, Parts
@@ -36,19 +37,16 @@ from tiltfit.projections.kinds import refine
 from tiltfit.projections.resting import warn_idle_words, warn_resting
 from tiltfit.projections.rows import Rows, make_rows
 from tiltfit.projections.rules import Ban, Room
-from tiltfit.projections.scene import Scene
 from tiltfit.projections.sequences import SequenceRows, sequence_rows
 from tiltfit.projections.settled import refuse_settled
 from tiltfit.projections.shares import Shares
 from tiltfit.projections.strength import Strength, with_rates
 from tiltfit.projections.violations import Violations, measure_violations
 from tiltfit.projections.whole_rows import known_counts, whole_sequences
+from tiltfit.samples.sample import Sample
 
 __all__ = ["Grounded", "Strength", "ground", "refuse_for_documents"]
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 Key = tuple[int, int, object]
 
 
@@ -111,11 +109,7 @@ class Grounded:
 
 def ground(
     constraints: ConstraintSet,
-    inputs: Inputs,
-    classes: Sequence[object],
-    structure: Independent | Chains,
-    labels: IntArray,
-    weight: FloatArray,
+    sample: Sample,
     strength: Strength,
     workers: Workers,
     *,
@@ -124,61 +118,60 @@ def ground(
     online: bool = False,
     part: bool = False,
     separate: bool = True,
-    banned: BoolArray | None = None,
     violations: bool = False,
     base: Potentials | None = None,
 ) -> Grounded:
-    """Look up every constraint on ``inputs``. ``labels``: class number or −1, one a position; ``weight``: one an
-    instance. ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from
-    ``seed``) or "auto". ``online``: with supports by instance. ``part``: they are a part of the data, so that
-    nothing is said of constraints that do not fire or cannot hold here. ``separate``: whether constraints on single
-    instances have prices that are found inside the projection, or rows like any other. ``banned``: what sets in y rule
-    out (positions × classes). ``violations``: measure what labels of single instances violate, too. ``base``: log q₀ of
-    the model, if it has one: what it forbids cannot be asked for."""
+    """Look up every constraint on a sample.
+
+    ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from ``seed``)
+    or "auto". ``online``: with supports by instance. ``part``: the sample is a part of the data, so that nothing is
+    said of constraints that do not fire or cannot hold here. ``separate``: whether constraints on single instances have
+    prices that are found inside the projection, or rows like any other. ``violations``: measure what labels of single
+    instances violate, too. ``base``: log q₀ of the model, if it has one: what it forbids cannot be asked for.
+    """
     together = not separate or any(c.event.whole for c in constraints)
-    scene = Scene(inputs, classes, structure, labels, weight, together, banned)
-    if isinstance(structure, Independent):
+    if isinstance(sample.structure, Independent):
         for constraint in constraints:
             refuse_for_documents(constraint)
     if online or part:
-        _refuse_known(constraints, scene)
-    strength = with_rates(strength, constraints, scene)
-    ban = Ban(scene)
+        _refuse_known(constraints, sample)
+    strength = with_rates(strength, constraints, sample)
+    ban = Ban(sample)
     blocks: list[Rows] = []
     resting: list[int] = []
     for number, constraint in enumerate(constraints):
-        refuse_settled(constraint, scene, strength)
-        found = features(constraint, scene)
+        refuse_settled(constraint, sample, strength)
+        found = features(constraint, sample)
         # In a part of the data, instances where a count finds nothing are still instances of its mean.
-        idle = not _acts(found, scene, anywhere=part and not is_local(constraint))
-        if idle and not (part and _is_mean(constraint, scene)):
+        idle = not _acts(found, sample, anywhere=part and not is_local(constraint))
+        if idle and not (part and _is_mean(constraint, sample)):
             resting.append(number)
             if not part:
-                warn_resting(constraint, scene)
+                warn_resting(constraint, sample)
             continue
         if not part:
-            warn_idle_words(constraint, scene)
-        _refuse_certain(constraint, found, scene)
+            warn_idle_words(constraint, sample)
+        _refuse_certain(constraint, found, sample)
         if idle or not ban.take(number, constraint, found):
-            blocks.append(make_rows(number, constraint, found, scene, strength, idle_groups=part))
+            blocks.append(make_rows(number, constraint, found, sample, strength, together=together, idle_groups=part))
     # Shared rows first, then those of single instances: the order in which a projection lists them.
     blocks.sort(key=lambda block: block.is_apart)
-    touched = _touched(blocks, ban, scene)
+    touched = _touched(blocks, ban, sample)
     grounded: dict[str, Any] = {
-        "constraints": constraints, "tilt": None, "touched": touched, "noun": scene.noun, "unit": inputs.unit,
+        "constraints": constraints, "tilt": None, "touched": touched, "noun": sample.noun, "unit": sample.inputs.unit,
         "by_labels": ban.by_labels,
     }  # fmt: skip
     if blocks or len(touched):
         grounded |= _listed(blocks)
     if len(touched):
         priced = partial(PricedChains.of, how=inference, seed=seed)
-        grounded |= _assemble(blocks, ban, touched, scene, workers, priced, part=part, base=base)
+        grounded |= _assemble(blocks, ban, touched, sample, workers, priced, part=part, base=base)
     if online or part:
         shared = [block for block in blocks if not block.is_apart]
-        grounded["by_instance"] = _side_by_side([block.supports(scene) for block in shared], scene)
+        grounded["by_instance"] = _side_by_side([block.supports(sample) for block in shared], sample)
         if part and any(constraint.of is not None for constraint in constraints):
-            grounded["wakes"] = _side_by_side([block.wakes(scene) for block in shared], scene)
-    grounded["violations"] = measure_violations(constraints, scene, ban) if violations else None
+            grounded["wakes"] = _side_by_side([block.wakes(sample) for block in shared], sample)
+    grounded["violations"] = measure_violations(constraints, sample, ban) if violations else None
     return Grounded(**{**grounded, "resting": tuple(resting), "ruled_support": ban.supports, "rates": strength.rates})
 
 
@@ -196,20 +189,20 @@ def refuse_for_documents(constraint: Constraint) -> None:
         )
 
 
-def _refuse_known(constraints: ConstraintSet, scene: Scene) -> None:
+def _refuse_known(constraints: ConstraintSet, sample: Sample) -> None:
     """Before it is looked at where they fire: a stream should not end in the middle."""
     for constraint in constraints:
         if constraint.on == "all":
             raise UnsupportedError(
-                f"The constraint {scene.title(constraint)!r} also counts known labels (on='all'), which online "
+                f"The constraint {sample.title(constraint)!r} also counts known labels (on='all'), which online "
                 "learning does not. Leave on= out, or use another solver."
             )
 
 
-def _is_mean(constraint: Constraint, scene: Scene) -> bool:
+def _is_mean(constraint: Constraint, sample: Sample) -> bool:
     """Whether it speaks of a mean over instances, and there are such instances."""
     counts = constraint.event.counts and constraint.of is None and not is_local(constraint)
-    return counts and bool(np.any(scene.weight[scene.unlabelled] > 0))
+    return counts and bool(np.any(sample.weight[sample.unlabelled] > 0))
 
 
 def _listed(blocks: list[Rows]) -> dict[str, Any]:
@@ -223,83 +216,83 @@ def _listed(blocks: list[Rows]) -> dict[str, Any]:
     }
 
 
-def _acts(found: list[Feature], scene: Scene, *, anywhere: bool) -> bool:
+def _acts(found: list[Feature], sample: Sample, *, anywhere: bool) -> bool:
     """Whether some unknown label that counts is looked at, and a share of another event fires somewhere itself
     (``anywhere``: perhaps in other data)."""
-    counts = scene.position_weight > 0
+    counts = sample.position_weight > 0
     fires = anywhere or any(f.event is None or any(np.any(p.at & counts) for p in f.event) for f in found)
-    return fires and any(np.any(p.at & scene.is_open(p) & counts) for f in found for p in f.pieces)
+    return fires and any(np.any(p.at & sample.is_open(p.on_edges) & counts) for f in found for p in f.pieces)
 
 
-def _refuse_certain(constraint: Constraint, found: list[Feature], scene: Scene) -> None:
+def _refuse_certain(constraint: Constraint, found: list[Feature], sample: Sample) -> None:
     tables = [p.table for feature in found for p in feature.pieces]
     if isinstance(constraint.relation, DistributedAs) or constraint.of is not None or not constraint.is_hard:
         return
     low, high = constraint.relation.interval
     if not constraint.event.counts and all(t.all() for t in tables) and not low <= 1.0 <= high:
         raise ConstraintError(
-            f"The constraint {scene.title(constraint)!r} names every class, so its share is always 100%: it cannot "
+            f"The constraint {sample.title(constraint)!r} names every class, so its share is always 100%: it cannot "
             "hold."
         )
 
 
-def _touched(blocks: list[Rows], ban: Ban, scene: Scene) -> IntArray:
+def _touched(blocks: list[Rows], ban: Ban, sample: Sample) -> IntArray:
     """The instances with something to decide that some row or rule speaks of."""
     at = ban.touched
     for piece in (p for block in blocks for feature in block.features for p in feature.pieces):
         at |= piece.at
-    hit = np.zeros(len(scene.structure), dtype=np.bool_)
-    hit[scene.instance[at]] = True
-    return np.flatnonzero(hit & scene.unlabelled)
+    hit = np.zeros(len(sample.structure), dtype=np.bool_)
+    hit[sample.instance[at]] = True
+    return np.flatnonzero(hit & sample.unlabelled)
 
 
 def _assemble(
     blocks: list[Rows],
     ban: Ban,
     touched: IntArray,
-    scene: Scene,
+    sample: Sample,
     workers: Workers,
     priced: Callable[[Chains, tuple[Statistic, ...]], PricedChains],
     *,
     part: bool,
     base: Potentials | None,
 ) -> dict[str, Any]:
-    positions = scene.structure.positions(touched)
-    structure = scene.structure.take(touched)
-    node, edge = (_concatenate(blocks, name, scene) for name in ("node", "edge"))
+    positions = sample.structure.positions(touched)
+    structure = sample.structure.take(touched)
+    node, edge = (_concatenate(blocks, name, sample) for name in ("node", "edge"))
     rules = _node_rules(ban, positions)
     parent, edge_here, whole = None, None, None
     n_rows = sum(map(len, blocks))
     if isinstance(structure, Chains):
         structure, parent, edge_here, edge_rules = refine(structure, _at(edge, positions), ban.edges, positions)
         if rules is not None or edge_rules is not None:
-            rules = Potentials(_zeros(positions, scene) if rules is None else rules.node, edge_rules)
-        statistics, whole, whole_rules = whole_sequences(blocks, ban, touched, scene)
+            rules = Potentials(_zeros(positions, sample) if rules is None else rules.node, edge_rules)
+        statistics, whole, whole_rules = whole_sequences(blocks, ban, touched, sample)
         if statistics:
             structure = priced(structure, statistics)
         if whole_rules is not None:
             rules = Potentials(
-                _zeros(positions, scene) if rules is None else rules.node, rules.edge if rules else None, whole_rules
+                _zeros(positions, sample) if rules is None else rules.node, rules.edge if rules else None, whole_rules
             )
     shared, apart = ([b for b in blocks if b.is_apart == wanted] for wanted in (False, True))
     n_shared = sum(map(len, shared))
     features_here = _first_rows(ConstraintFeatures(n_rows, _at(node, positions), edge_here, whole), n_shared)
-    offset = _known_sums(node, edge, n_rows, scene) + known_counts(blocks, scene)
+    offset = _known_sums(node, edge, n_rows, sample) + known_counts(blocks, sample)
     support = _join([b.support for b in blocks], np.float64)
     tilt = Tilt(
         structure=structure,
         features=features_here,
         penalty=_stack_penalties(shared),
-        weight=scene.weight[touched],
+        weight=sample.weight[touched],
         support=support[:n_shared],
         offset=offset[:n_shared],
         workers=workers,
-        instances=_local_rows(apart, structure, touched, scene) if apart else None,
+        instances=_local_rows(apart, structure, touched, sample) if apart else None,
         parent=parent,
         rules=rules,
     )
     ban.check(tilt, touched)
-    room = Room(scene, ban, touched, workers, base)
+    room = Room(sample, ban, touched, workers, base)
     ends = np.cumsum([0, *map(len, blocks)])
     for k, block in enumerate(blocks):
         if part and not block.is_local:
@@ -307,11 +300,11 @@ def _assemble(
         is_free = tilt.rules is None and base is None and block.constraint.on != "all"
         if not is_free or isinstance(structure, Chains):
             room.check(block, offset[ends[k] : ends[k + 1]])
-    return {"tilt": tilt, "shares": _shares(blocks, structure, positions, parent, scene, n_rows)}
+    return {"tilt": tilt, "shares": _shares(blocks, structure, positions, parent, sample, n_rows)}
 
 
-def _side_by_side(found: list[sparse.csr_array], scene: Scene) -> sparse.csr_array:
-    empty = sparse.csr_array((len(scene.structure), 0))
+def _side_by_side(found: list[sparse.csr_array], sample: Sample) -> sparse.csr_array:
+    empty = sparse.csr_array((len(sample.structure), 0))
     return sparse.csr_array(sparse.hstack([empty, *found], format="csr"))
 
 
@@ -320,13 +313,13 @@ def _shares(
     structure: Independent | Chains,
     positions: IntArray,
     parent: IntArray | None,
-    scene: Scene,
+    sample: Sample,
     n_rows: int,
 ) -> Shares | None:
     rows = np.flatnonzero(_join([np.full(len(b), b.constraint.of is not None) for b in blocks], np.bool_))
     if not len(rows):
         return None
-    node, edge = (_concatenate(blocks, name, scene) for name in ("among_node", "among_edge"))
+    node, edge = (_concatenate(blocks, name, sample) for name in ("among_node", "among_edge"))
     assert isinstance(structure, Chains)
     here = _at(edge, positions)
     # Every kind of edge here has one firing pattern of the rows, and of what they are shares of as well.
@@ -337,13 +330,13 @@ def _shares(
     return Shares(
         ConstraintFeatures(n_rows, _at(node, positions), on_edges),
         _join([b.share for b in blocks], np.float64),
-        _known_sums(node, edge, n_rows, scene),
+        _known_sums(node, edge, n_rows, sample),
         rows,
     )
 
 
-def _zeros(positions: IntArray, scene: Scene) -> FloatArray:
-    return np.zeros((len(positions), len(scene.classes)))
+def _zeros(positions: IntArray, sample: Sample) -> FloatArray:
+    return np.zeros((len(positions), len(sample.classes)))
 
 
 def _node_rules(ban: Ban, positions: IntArray) -> Potentials | None:
@@ -352,10 +345,10 @@ def _node_rules(ban: Ban, positions: IntArray) -> Potentials | None:
     return Potentials(np.where(ban.node[positions], -np.inf, 0.0))
 
 
-def _concatenate(blocks: list[Rows], name: str, scene: Scene) -> Parts:
+def _concatenate(blocks: list[Rows], name: str, sample: Sample) -> Parts:
     """The parts of all blocks, over all positions; rows of later blocks come after those of earlier ones."""
-    width = len(scene.classes) ** (2 if name.endswith("edge") else 1)
-    empty = sparse.csr_array((scene.inputs.n, 0))
+    width = len(sample.classes) ** (2 if name.endswith("edge") else 1)
+    empty = sparse.csr_array((sample.inputs.n, 0))
     listed: list[Parts] = [getattr(block, name) for block in blocks]
     first = np.cumsum([0, *map(len, blocks)])
     return Parts(
@@ -377,26 +370,26 @@ def _first_rows(found: ConstraintFeatures, n: int) -> ConstraintFeatures:
     return ConstraintFeatures(n, node, found.edge, found.whole)
 
 
-def _known_sums(node: Parts, edge: Parts, n_rows: int, scene: Scene) -> FloatArray:
+def _known_sums(node: Parts, edge: Parts, n_rows: int, sample: Sample) -> FloatArray:
     """What labelled instances add to each row's sum: only rows with ``on="all"`` fire there."""
-    known = ~scene.structure.spread(scene.unlabelled)
+    known = ~sample.structure.spread(sample.unlabelled)
     sums = np.zeros(n_rows)
-    before = np.concatenate([[0], scene.labels[:-1]])
-    for parts, value in ((node, scene.labels), (edge, before * len(scene.classes) + scene.labels)):
+    before = np.concatenate([[0], sample.labels[:-1]])
+    for parts, value in ((node, sample.labels), (edge, before * len(sample.classes) + sample.labels)):
         position, part = parts.fires.nonzero()
         inside = known[position]
         position, part = position[inside], part[inside]
-        terms = parts.table[part, value[position]] * scene.position_weight[position]
+        terms = parts.table[part, value[position]] * sample.position_weight[position]
         sums += np.bincount(parts.row[part], weights=terms, minlength=n_rows)
     return sums
 
 
 def _local_rows(
-    blocks: list[Rows], structure: Independent | Chains, touched: IntArray, scene: Scene
+    blocks: list[Rows], structure: Independent | Chains, touched: IntArray, sample: Sample
 ) -> InstanceRows | SequenceRows:
     """Rows of single instances, apart from the shared ones."""
     if isinstance(structure, Chains):
-        return sequence_rows(blocks, structure, touched, scene)
+        return sequence_rows(blocks, structure, touched, sample)
     # Rows of single positions: each has one part, which fires at one position.
     position = np.concatenate([_only_place(b.node) for b in blocks])
     events, event = np.unique(np.concatenate([b.node.table for b in blocks]), axis=0, return_inverse=True)
@@ -407,7 +400,7 @@ def _local_rows(
         events=np.ascontiguousarray(events),
         block=np.concatenate([np.where(b.component >= 0, b.number, -1) for b in blocks]).astype(np.intp),
         penalty=_stack_penalties(blocks),
-        support=scene.weight[position],
+        support=sample.weight[position],
     )
 
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.chain import Chains
@@ -27,9 +27,6 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 class LocalRows(Protocol):

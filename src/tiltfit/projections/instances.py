@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.products import between
 from tiltfit.inference.independent import infer
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.penalties.penalty import Penalty
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class InstanceRows:
 
         They are exact to rounding, so that ``tol`` has no effect.
         """
-        from tiltfit.inference.kernels.instances import solve_positions
+        from tiltfit.kernels.instances import solve_positions
 
         node = np.array(potentials.node, dtype=np.float64, order="C")
         log_z, share, prices = np.empty(len(node)), np.empty(len(self)), start.copy()

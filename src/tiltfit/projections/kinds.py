@@ -7,15 +7,11 @@ them. So a chain needs one table a kind instead of one an edge.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.features.constraints import Parts
 from tiltfit.inference.chain import Chains
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 
 def distinct(patterns: sparse.csr_array) -> tuple[IntArray, IntArray]:

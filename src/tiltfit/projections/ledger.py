@@ -18,16 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.grounding import Key
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _CAP = 50.0  # odds of e⁵⁰ to one: a hard constraint that cannot hold is not priced beyond
 _RECENT = 1000.0  # firings over which expectations are told, about

@@ -15,14 +15,12 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit import kernels
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.moments import Moments
 from tiltfit.execution.workers import Workers
-from tiltfit.inference import kernels
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.result import Minimum
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _BLOCK = 1 << 14  # weights that are summed up at a time, whatever the number of threads
 

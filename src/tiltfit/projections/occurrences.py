@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.fields import Fields
@@ -27,10 +27,6 @@ from tiltfit.language.event import Event, Labels
 from tiltfit.language.events import Change, End, Start, Stay, Transition
 from tiltfit.language.scheme import continues, is_scheme, parse
 from tiltfit.language.values import match
-
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ import heapq
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.bounds import excess, shortfall
 from tiltfit.inference.chain import Chains
@@ -25,10 +25,6 @@ from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.projections.violations import Count, Violations
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 _ROOM = 1 << 22  # labels of all candidates of a block of sequences together, about
 _SAME = 1e-9  # scores of one labelling by two ways of adding up differ by less, relatively

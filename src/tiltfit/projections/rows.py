@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError
 from tiltfit.features.constraints import Parts
@@ -29,12 +30,8 @@ from tiltfit.penalties.penalty import REGISTRY, Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.expected import Feature, is_local
 from tiltfit.projections.occurrences import Piece
-from tiltfit.projections.scene import Scene
 from tiltfit.projections.strength import Strength
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from tiltfit.samples.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,81 +72,82 @@ class Rows:
         """Whether each row speaks of one instance."""
         return is_local(self.constraint)
 
-    def supports(self, scene: Scene) -> sparse.csr_array:
+    def supports(self, sample: Sample) -> sparse.csr_array:
         """What every instance adds to the support of every row: instances × rows."""
         n = len(self) // len(self.features)
-        found = [firing_places(self.constraint, feature, self.group_of, scene) for feature in self.features]
+        found = [firing_places(self.constraint, feature, self.group_of, sample) for feature in self.features]
         instance = np.concatenate([i for i, _, _ in found])
         row = np.concatenate([k * n + group for k, (_, group, _) in enumerate(found)])
         weight = np.concatenate([w for _, _, w in found])
-        return sparse.csr_array(sparse.coo_array((weight, (instance, row)), shape=(len(scene.structure), len(self))))
+        return sparse.csr_array(sparse.coo_array((weight, (instance, row)), shape=(len(sample.structure), len(self))))
 
-    def wakes(self, scene: Scene) -> sparse.csr_array:
+    def wakes(self, sample: Sample) -> sparse.csr_array:
         """Instances × rows: where a share of another event might happen itself (nothing for other constraints)."""
         n = len(self) // len(self.features)
         cells = [np.empty((0, 2), dtype=np.intp)]
         for k, piece in ((k, p) for k, feature in enumerate(self.features) for p in feature.event or []):
-            instance = np.unique(scene.instance[piece.at & (scene.position_weight > 0)])
+            instance = np.unique(sample.instance[piece.at & (sample.position_weight > 0)])
             instance = instance[self.group_of[instance] >= 0]
             cells.append(np.column_stack([instance, k * n + self.group_of[instance]]))
         instance, row = np.concatenate(cells).T
-        shape = (len(scene.structure), len(self))
+        shape = (len(sample.structure), len(self))
         return sparse.csr_array(sparse.coo_array((np.ones(len(row)), (instance, row)), shape=shape))
 
 
-def is_apart(constraint: Constraint, scene: Scene) -> bool:
+def is_apart(constraint: Constraint, together: bool) -> bool:
     """Whether prices are found instance by instance. A share of another event is left to the solver of shared rows, and
     so is everything where sequences cannot be inferred one by one at little cost."""
-    return is_local(constraint) and constraint.of is None and not scene.together
+    return is_local(constraint) and constraint.of is None and not together
 
 
 def make_rows(
     number: int,
     constraint: Constraint,
     found: list[Feature],
-    scene: Scene,
+    sample: Sample,
     strength: Strength,
     *,
+    together: bool = False,
     idle_groups: bool = False,
 ) -> Rows:
     """The rows of a constraint that fires somewhere. ``idle_groups``: the mean number of something also has rows for
     groups where it is not found, in which it may be found in other parts of the data; and so have shares."""
-    group, names = groups(constraint, looked_at(found), scene)
+    group, names = groups(constraint, looked_at(found), sample)
     # A group in which everything is known (on="all") or weighs nothing has nothing to decide. Nor has a share in one
     # where it can never happen: it could only ask that what it is a share of does not happen either.
-    open_places = [piece.within(scene.is_open(piece)) for feature in found for piece in feature.pieces]
-    alive = _weights(open_places, group, len(names), scene) > 0
+    open_places = [piece.within(sample.is_open(piece.on_edges)) for feature in found for piece in feature.pieces]
+    alive = _weights(open_places, group, len(names), sample) > 0
     if idle_groups and constraint.event.counts and constraint.of is None and not is_local(constraint):
-        _, of_group, weight = firing_places(constraint, found[0], group, scene)
+        _, of_group, weight = firing_places(constraint, found[0], group, sample)
         alive |= np.bincount(of_group, weights=weight, minlength=len(names)) > 0
     if found[0].event is not None and (is_local(constraint) or not idle_groups):
-        alive &= _weights(found[0].event, group, len(names), scene) > 0
+        alive &= _weights(found[0].event, group, len(names), sample) > 0
     renumbered = np.where(alive, np.cumsum(alive) - 1, -1)
     group = np.where(group >= 0, renumbered[group], -1)
     names = [name for name, lives in zip(names, alive, strict=True) if lives]
     n = len(names)
-    places = (firing_places(constraint, feature, group, scene) for feature in found)
+    places = (firing_places(constraint, feature, group, sample) for feature in found)
     support = np.concatenate([np.bincount(of, weights=weight, minlength=n) for _, of, weight in places])
     often = strength.rates.get(number, 1.0)
-    apart = is_apart(constraint, scene)
-    unlisted = found[0].statistic is not None or (apart and isinstance(scene.structure, Chains))
+    apart = is_apart(constraint, together)
+    unlisted = found[0].statistic is not None or (apart and isinstance(sample.structure, Chains))
     listed = [] if unlisted else found
     return Rows(
         number=number,
         constraint=constraint,
         features=found,
         group_of=group,
-        node=_parts([f.pieces for f in listed], False, group, n, scene),
-        edge=_parts([f.pieces for f in listed], True, group, n, scene),
-        among_node=_parts([f.among or [] for f in listed], False, group, n, scene),
-        among_edge=_parts([f.among or [] for f in listed], True, group, n, scene),
+        node=_parts([f.pieces for f in listed], False, group, n, sample),
+        edge=_parts([f.pieces for f in listed], True, group, n, sample),
+        among_node=_parts([f.among or [] for f in listed], False, group, n, sample),
+        among_edge=_parts([f.among or [] for f in listed], True, group, n, sample),
         share=np.repeat([f.share for f in found], n),
         component=np.repeat([f.component for f in found], n).astype(np.intp),
         group=tuple(names) * len(found),
         support=support,
         penalty=stack(
             [
-                penalty_of(constraint, feature.component, support[k * n : (k + 1) * n], strength, often, scene.classes)
+                penalty_of(constraint, feature.component, support[k * n : (k + 1) * n], strength, often, sample.classes)
                 for k, feature in enumerate(found)
             ]
         ),
@@ -157,13 +155,13 @@ def make_rows(
     )
 
 
-def _weights(places: list[Piece], group: IntArray, n_groups: int, scene: Scene) -> FloatArray:
+def _weights(places: list[Piece], group: IntArray, n_groups: int, sample: Sample) -> FloatArray:
     """How much weight the places have in every group."""
     sums = np.zeros(n_groups)
     for where in (np.flatnonzero(piece.at) for piece in places):
-        of_group = group[scene.instance[where]]
+        of_group = group[sample.instance[where]]
         inside = of_group >= 0
-        np.add.at(sums, of_group[inside], scene.position_weight[where[inside]])
+        np.add.at(sums, of_group[inside], sample.position_weight[where[inside]])
     return sums
 
 
@@ -173,16 +171,16 @@ def looked_at(found: list[Feature]) -> BoolArray:
     return np.asarray(np.logical_or.reduce(masks), dtype=np.bool_)
 
 
-def _parts(found: list[list[Piece]], on_edges: bool, group: IntArray, n_groups: int, scene: Scene) -> Parts:
+def _parts(found: list[list[Piece]], on_edges: bool, group: IntArray, n_groups: int, sample: Sample) -> Parts:
     """One part for each piece and group."""
-    n_labels = len(scene.classes)
+    n_labels = len(sample.classes)
     width = n_labels**2 if on_edges else n_labels
     tables, rows = [np.empty((0, width))], [np.empty(0, dtype=np.intp)]
     where, part, n_parts = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)], 0
     for k, listed in enumerate(found):
         for piece in (p for p in listed if p.on_edges == on_edges):
             at = np.flatnonzero(piece.at)
-            of_group = group[scene.instance[at]]
+            of_group = group[sample.instance[at]]
             at, of_group = at[of_group >= 0], of_group[of_group >= 0]
             where.append(at)
             part.append(n_parts + of_group)
@@ -190,38 +188,38 @@ def _parts(found: list[list[Piece]], on_edges: bool, group: IntArray, n_groups: 
             tables.append(np.tile(piece.table.reshape(1, -1), (n_groups, 1)))
             rows.append(k * n_groups + np.arange(n_groups))
     positions, columns = np.concatenate(where), np.concatenate(part)
-    fires = sparse.coo_array((np.ones(len(positions)), (positions, columns)), shape=(scene.inputs.n, n_parts))
+    fires = sparse.coo_array((np.ones(len(positions)), (positions, columns)), shape=(sample.inputs.n, n_parts))
     return Parts(sparse.csr_array(fires), np.concatenate(tables), np.concatenate(rows).astype(np.intp))
 
 
 def firing_places(
-    constraint: Constraint, feature: Feature, group: IntArray, scene: Scene
+    constraint: Constraint, feature: Feature, group: IntArray, sample: Sample
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Where the event could happen (of a count: the instances): instance, group and weight of every such place."""
     if constraint.event.counts and feature.among is None:
-        inside = np.flatnonzero(group >= 0 if constraint.on == "all" else (group >= 0) & scene.unlabelled)
-        return inside, group[inside], scene.weight[inside]
+        inside = np.flatnonzero(group >= 0 if constraint.on == "all" else (group >= 0) & sample.unlabelled)
+        return inside, group[inside], sample.weight[inside]
     places = feature.pieces if feature.among is None else feature.among
     at = np.flatnonzero(np.logical_or.reduce([p.at for p in places]))
-    of_group = group[scene.instance[at]]
+    of_group = group[sample.instance[at]]
     at, of_group = at[of_group >= 0], of_group[of_group >= 0]
-    return scene.instance[at], of_group, scene.position_weight[at]
+    return sample.instance[at], of_group, sample.position_weight[at]
 
 
-def groups(constraint: Constraint, fires: BoolArray, scene: Scene) -> tuple[IntArray, list[object]]:
+def groups(constraint: Constraint, fires: BoolArray, sample: Sample) -> tuple[IntArray, list[object]]:
     """The group of every instance (−1: the constraint does not fire there), and the groups' names."""
-    n = len(scene.structure)
+    n = len(sample.structure)
     if constraint.per == "dataset":
         return np.zeros(n, dtype=np.intp), [None]
-    involved = np.unique(scene.instance[fires])
+    involved = np.unique(sample.instance[fires])
     group = np.full(n, -1, dtype=np.intp)
     if not isinstance(constraint.per, Column):
         group[involved] = np.arange(len(involved))
         return group, [int(i) for i in involved]
     if constraint.event.counts and constraint.of is None:  # a mean over all sequences, with or without a firing
-        involved = np.arange(n) if constraint.on == "all" else np.flatnonzero(scene.unlabelled)
-    values = scene.inputs.column(constraint.per.name)[scene.structure.first[involved]]
-    group[involved], names = _by_value(scene.title(constraint), constraint.per, values, involved, scene.noun)
+        involved = np.arange(n) if constraint.on == "all" else np.flatnonzero(sample.unlabelled)
+    values = sample.inputs.column(constraint.per.name)[sample.structure.first[involved]]
+    group[involved], names = _by_value(sample.title(constraint), constraint.per, values, involved, sample.noun)
     return group, names
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import ConflictError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import Parts
@@ -25,12 +25,7 @@ from tiltfit.projections.information import Tilt
 from tiltfit.projections.kinds import refine
 from tiltfit.projections.occurrences import Piece
 from tiltfit.projections.rows import Rows
-from tiltfit.projections.scene import Scene
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
-
+from tiltfit.samples.sample import Sample
 
 _ROUNDING = 1e-12
 
@@ -43,8 +38,8 @@ class Ban:
     that are not in it. ``by_labels``: what labels and sets rule out.
     """
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
+    def __init__(self, sample: Sample) -> None:
+        self._sample = sample
         self.node: BoolArray | None = None
         self.edges: list[tuple[BoolArray, BoolArray]] = []
         """Positions that edges lead to, and the pairs of labels ruled out there."""
@@ -52,14 +47,14 @@ class Ban:
         """Statistics that must be 0, and the instances where."""
         self.supports: dict[int, float] = {}
         self._takers: list[tuple[Constraint, BoolArray]] = []
-        partly = scene.structure.spread(scene.unlabelled) & ~scene.open_positions
+        partly = sample.structure.spread(sample.unlabelled) & ~sample.open_positions
         if partly.any():
             mask = self._mask()
             mask[partly] = True
-            mask[partly, scene.labels[partly]] = False
-        if scene.banned is not None:
+            mask[partly, sample.labels[partly]] = False
+        if sample.banned is not None:
             mask = self._mask()
-            mask |= scene.banned
+            mask |= sample.banned
         self.by_labels = None if self.node is None else self.node.copy()
 
     def take(self, number: int, constraint: Constraint, found: list[Feature]) -> bool:
@@ -73,70 +68,71 @@ class Ban:
             self._take_whole(number, constraint, ruled.statistic, ruled.pieces[0].at)
             return True
         counts = constraint.event.counts and constraint.of is None
-        at = np.zeros(self._scene.inputs.n, dtype=np.bool_)
+        at = np.zeros(self._sample.inputs.n, dtype=np.bool_)
         for piece in ruled.pieces:
             banned = piece.table > 0
             self._refuse_known(constraint, piece, banned)
             at |= piece.at
             if piece.on_edges:
-                self.edges.append((piece.at & self._scene.open_edges, banned))
+                self.edges.append((piece.at & self._sample.open_edges, banned))
             else:
-                self._mask()[piece.at & self._scene.open_positions] |= banned
+                self._mask()[piece.at & self._sample.open_positions] |= banned
         self._takers.append((constraint, at))
-        self.supports[number] = float(self._scene.position_weight[at].sum())
+        self.supports[number] = float(self._sample.position_weight[at].sum())
         if counts:  # of a count, sequences are the places
-            self.supports[number] = float(self._scene.weight[np.unique(self._scene.instance[at])].sum())
+            self.supports[number] = float(self._sample.weight[np.unique(self._sample.instance[at])].sum())
         return True
 
     def _refuse_beyond(self, constraint: Constraint, statistic: Statistic, at: BoolArray) -> None:
-        (low, high), scene = constraint.relation.interval, self._scene
+        (low, high), sample = constraint.relation.interval, self._sample
         if high < statistic.least or low > statistic.most:
             reach = f"never below {statistic.least:g}" if high < statistic.least else f"never above {statistic.most:g}"
             raise ConflictError(
-                f"The constraint {scene.title(constraint)!r} cannot hold in {scene.noun} {scene.instance[at][0]}, nor "
-                f"in any other: what it counts is {reach}. Change its target, or soften it with slack=."
+                f"The constraint {sample.title(constraint)!r} cannot hold in {sample.noun} {sample.instance[at][0]}, "
+                f"nor in any other: what it counts is {reach}. Change its target, or soften it with slack=."
             )
 
     def _take_whole(self, number: int, constraint: Constraint, beyond: Statistic, at: BoolArray) -> None:
         """``beyond``: what must be 0."""
-        scene = self._scene
-        here = np.zeros(len(scene.structure), dtype=np.bool_)
-        here[scene.instance[at]] = True
-        for s in np.flatnonzero(here & ~scene.unlabelled):
-            if beyond.count(scene.labels[scene.structure.positions(np.array([s]))]) > 0:
+        sample = self._sample
+        here = np.zeros(len(sample.structure), dtype=np.bool_)
+        here[sample.instance[at]] = True
+        for s in np.flatnonzero(here & ~sample.unlabelled):
+            if beyond.count(sample.labels[sample.structure.positions(np.array([s]))]) > 0:
                 self._refuse(constraint, int(s))
         self.whole.append((beyond, here))
         self._takers.append((constraint, at))
-        self.supports[number] = float(scene.weight[here].sum())
+        self.supports[number] = float(sample.weight[here].sum())
 
     def _refuse(self, constraint: Constraint, instance: int) -> None:
         raise ConflictError(
-            f"The constraint {self._scene.title(constraint)!r} rules out the label that {self._scene.noun} {instance} "
-            'has. Correct the label, soften the constraint with slack=, or leave out on="all".'
+            f"The constraint {self._sample.title(constraint)!r} rules out the label that {self._sample.noun} "
+            f"{instance} has. "
+            'Correct the label, soften the constraint with slack=, or leave out on="all".'
         )
 
     def _mask(self) -> BoolArray:
         if self.node is None:
-            self.node = np.zeros((self._scene.inputs.n, len(self._scene.classes)), dtype=np.bool_)
+            self.node = np.zeros((self._sample.inputs.n, len(self._sample.classes)), dtype=np.bool_)
         return self.node
 
     def _refuse_known(self, constraint: Constraint, piece: Piece, banned: BoolArray) -> None:
-        labels = self._scene.labels
-        where = np.flatnonzero(piece.at & ~self._scene.is_open(piece))
+        labels = self._sample.labels
+        where = np.flatnonzero(piece.at & ~self._sample.is_open(piece.on_edges))
         hits = banned[labels[where - 1], labels[where]] if piece.on_edges else banned[labels[where]]
         if np.any(hits):
-            self._refuse(constraint, int(self._scene.instance[where[np.argmax(hits)]]))
+            self._refuse(constraint, int(self._sample.instance[where[np.argmax(hits)]]))
 
     @property
     def touched(self) -> BoolArray:
         """Positions where something is ruled out."""
-        touched = np.zeros(self._scene.inputs.n, dtype=np.bool_)
+        touched = np.zeros(self._sample.inputs.n, dtype=np.bool_)
         if self.node is not None:
             touched |= self.node.any(axis=1)
         for at, _ in self.edges:
             touched |= at
         for _, here in self.whole:
-            touched |= self._scene.structure.spread(here)
+            touched |= self._sample.structure.spread(here)
         return touched
 
     def check(self, tilt: Tilt, touched: IntArray) -> None:
@@ -146,12 +142,12 @@ class Ban:
         empty = impossible(tilt.structure, tilt.rules, tilt.workers)
         if len(empty):
             instance = touched[empty[0]]
-            here = self._scene.instance == instance
-            names = [repr(self._scene.title(c)) for c, at in self._takers if at[here].any()]
+            here = self._sample.instance == instance
+            names = [repr(self._sample.title(c)) for c, at in self._takers if at[here].any()]
             if self.by_labels is not None and self.by_labels[here].any():
                 names.append("what y says")
             raise ConflictError(
-                f"No label is left for {self._scene.noun} {instance}: {' and '.join(names)} together rule out all of "
+                f"No label is left for {self._sample.noun} {instance}: {' and '.join(names)} together rule out all of "
                 "them. Soften one with slack= or a target inside (0, 1)."
             )
 
@@ -182,7 +178,7 @@ class Room:
     """What known labels and rules leave of the expectations of rows: their extremes over all labellings of the
     instances that are ``touched``. ``base``: log q₀ of the model, whose −inf are rules as well."""
 
-    scene: Scene
+    sample: Sample
     ban: Ban
     touched: IntArray
     workers: Workers
@@ -202,11 +198,11 @@ class Room:
             bad = np.flatnonzero((shares > 0) & (most == 0))
         if len(bad):
             r = bad[0]
-            group, noun = block.group[r], self.scene.noun
+            group, noun = block.group[r], self.sample.noun
             where = f" in {noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
             also = "" if self.base is None else ", and what the model forbids (base=, valid_only=True),"
             raise ConflictError(
-                f"The constraint {self.scene.title(constraint)!r} cannot hold{where}: known labels and rules{also} "
+                f"The constraint {self.sample.title(constraint)!r} cannot hold{where}: known labels and rules{also} "
                 f"leave its {_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
             )
 
@@ -214,7 +210,7 @@ class Room:
         """The least and the greatest m of every row. Rows of one feature lie on different instances, so that one
         search for the best labelling a feature and direction is enough."""
         bounds = np.empty((2, len(block)))
-        group, weight = block.group_of[self.touched], self.scene.weight[self.touched]
+        group, weight = block.group_of[self.touched], self.sample.weight[self.touched]
         inside = group >= 0
         for feature, rows in zip(block.features, np.split(np.arange(len(block)), len(block.features)), strict=True):
             for k, best in enumerate(self._best(feature)):
@@ -226,8 +222,8 @@ class Room:
 
     def _best(self, feature: Feature) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest value of a feature on every touched instance."""
-        positions, n_labels = self.scene.structure.positions(self.touched), len(self.scene.classes)
-        structure = self.scene.structure.take(self.touched)
+        positions, n_labels = self.sample.structure.positions(self.touched), len(self.sample.classes)
+        structure = self.sample.structure.take(self.touched)
         if feature.statistic is not None:
             return self._best_whole(feature.statistic, structure, positions)
         node = np.zeros((len(positions), n_labels))
@@ -257,7 +253,7 @@ class Room:
     ) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest count; what no search can prove is not held against anyone."""
         assert isinstance(structure, Chains)
-        n_labels = len(self.scene.classes)
+        n_labels = len(self.sample.classes)
         none = Parts(sparse.csr_array((len(positions), 0)), np.empty((0, n_labels**2)), np.empty(0, dtype=np.intp))
         structure, _, _, edge = refine(structure, none, self.ban.edges, positions)
         if edge is None:
@@ -271,7 +267,7 @@ class Room:
 
     def _forbidden(self, positions: IntArray) -> FloatArray:
         """−inf where a label is ruled out at a position, else 0."""
-        banned = np.zeros((len(positions), len(self.scene.classes)), dtype=np.bool_)
+        banned = np.zeros((len(positions), len(self.sample.classes)), dtype=np.bool_)
         if self.ban.node is not None:
             banned |= self.ban.node[positions]
         if self.base is not None:
@@ -281,7 +277,7 @@ class Room:
     @property
     def _forbidden_pairs(self) -> FloatArray:
         """−inf where the model forbids a pair of labels on edges of every kind, else 0."""
-        n_labels = len(self.scene.classes)
+        n_labels = len(self.sample.classes)
         if self.base is None or self.base.edge is None:
             return np.zeros((n_labels, n_labels))
         return np.where(np.all(self.base.edge == -np.inf, axis=0), -np.inf, 0.0)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.inference import sequences
 from tiltfit.inference.chain import Chains
@@ -23,10 +23,7 @@ from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.kinds import distinct
 from tiltfit.projections.rows import Rows
-from tiltfit.projections.scene import Scene
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from tiltfit.samples.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,12 +83,12 @@ def _priced(features: sequences.Features, prices: FloatArray) -> FloatArray:
     return np.asarray(prices[features.row] * features.value)
 
 
-def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, scene: Scene) -> SequenceRows:
+def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, sample: Sample) -> SequenceRows:
     """The rows of ``blocks`` on ``structure``, which holds the instances ``touched``."""
-    positions = scene.structure.positions(touched)
-    place_here = np.full(scene.inputs.n, -1, dtype=np.intp)
+    positions = sample.structure.positions(touched)
+    place_here = np.full(sample.inputs.n, -1, dtype=np.intp)
     place_here[positions] = np.arange(len(positions))
-    n_labels = len(scene.classes)
+    n_labels = len(sample.classes)
     node, edge = ([np.empty((0, 3), dtype=np.intp)] for _ in range(2))  # place, row, table
     tables: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     sequence, first = [], 0
@@ -103,7 +100,7 @@ def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, scen
         for feature in block.features:
             for piece in feature.pieces:
                 at = np.flatnonzero(piece.at)
-                group = block.group_of[scene.instance[at]]
+                group = block.group_of[sample.instance[at]]
                 at, group = at[group >= 0], group[group >= 0]
                 entries, listed = (edge, tables[1]) if piece.on_edges else (node, tables[0])
                 entries.append(np.column_stack([place_here[at], first + group, np.full(len(at), len(listed))]))
@@ -113,7 +110,7 @@ def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, scen
     penalty, support = stack([b.penalty for b in blocks]), np.concatenate([b.support for b in blocks])
     kind, parameters = penalty.instance_form()
     of_row = np.concatenate(sequence)
-    weight = scene.weight[touched]
+    weight = sample.weight[touched]
     rows = sequences.SequenceRows(
         chains=structure,
         sequence=of_row,

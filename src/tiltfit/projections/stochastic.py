@@ -18,16 +18,14 @@ chains run longer for each step.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import stats
 
+from tiltfit.arrays import FloatArray
 from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.inference.whole_results import WholeMarginals
 from tiltfit.projections.information import Dual, Projection, Sampling, Start, Tilt, information_projection
-
-FloatArray = npt.NDArray[np.float64]
 
 TOL = 0.1
 """How large the scaled gradient may remain, noise included: about a tenth of a standard deviation of the sum."""

@@ -6,15 +6,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.language.constraint import Constraint
 from tiltfit.projections.occurrences import pieces
-from tiltfit.projections.scene import Scene
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from tiltfit.samples.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -47,23 +43,23 @@ _PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
 places where they might happen. It counts as much as ten known places, and so fades as labels come."""
 
 
-def with_rates(strength: Strength, constraints: Iterable[Constraint], scene: Scene) -> Strength:
+def with_rates(strength: Strength, constraints: Iterable[Constraint], sample: Sample) -> Strength:
     """The same, with the rates of all events that shares are of; those that it has stay."""
-    found = {k: rate(c, scene) for k, c in enumerate(constraints) if c.of is not None}
+    found = {k: rate(c, sample) for k, c in enumerate(constraints) if c.of is not None}
     return replace(strength, rates={**found, **strength.rates})
 
 
-def rate(constraint: Constraint, scene: Scene) -> float:
+def rate(constraint: Constraint, sample: Sample) -> float:
     """ρ = (1 + Σ w·[other happens]) / (10 + Σ w) over the places of the other event whose labels are known.
 
     The constraint is a share of another event.
     """
     assert constraint.of is not None
     happened, places = _PRIOR_PLACES * PRIOR_RATE, _PRIOR_PLACES
-    around = scene.fires(constraint.of.given)
-    for piece in pieces(constraint.of.event, scene.classes, scene.structure):
-        at = np.flatnonzero(piece.at & around & ~scene.is_open(piece))
-        cells = (scene.labels[at - 1], scene.labels[at]) if piece.on_edges else scene.labels[at]
-        happened += float(scene.position_weight[at] @ piece.table[cells])
-        places += float(scene.position_weight[at].sum())
+    around = sample.fires(constraint.of.given)
+    for piece in pieces(constraint.of.event, sample.classes, sample.structure):
+        at = np.flatnonzero(piece.at & around & ~sample.is_open(piece.on_edges))
+        cells = (sample.labels[at - 1], sample.labels[at]) if piece.on_edges else sample.labels[at]
+        happened += float(sample.position_weight[at] @ piece.table[cells])
+        places += float(sample.position_weight[at].sum())
     return happened / places

@@ -16,9 +16,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import Unit
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.chain import Chains
@@ -33,11 +33,7 @@ from tiltfit.projections.expected import Feature, features, is_local
 from tiltfit.projections.kinds import refine
 from tiltfit.projections.occurrences import Piece, statistic_of
 from tiltfit.projections.rules import Ban
-from tiltfit.projections.scene import Scene
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
+from tiltfit.samples.sample import Sample
 
 _PRIOR = 2.0  # occurrences that what is stated counts as much as
 _SURE = 0.99  # no statement is taken for more certain than that
@@ -153,9 +149,9 @@ def _is_proportion(constraint: Constraint) -> bool:
     return isinstance(relation, DistributedAs) or not (constraint.is_hard and {*relation.numbers} <= {0.0, 1.0})
 
 
-def measure_violations(constraints: Iterable[Constraint], scene: Scene, ban: Ban) -> Violations:
+def measure_violations(constraints: Iterable[Constraint], sample: Sample, ban: Ban) -> Violations:
     """d of all constraints that ``ban`` does not take care of, on unlabelled instances; and how labelled ones do."""
-    hidden = replace(scene, labels=np.full(len(scene.labels), -1, dtype=np.intp))
+    hidden = replace(sample, labels=np.full(len(sample.labels), -1, dtype=np.intp))
     placed: list[tuple[int, Piece]] = []
     counts: list[Count] = []
     tallies: list[Tally | None] = []
@@ -164,27 +160,27 @@ def measure_violations(constraints: Iterable[Constraint], scene: Scene, ban: Ban
             tallies.append(None)
             continue
         found = features(constraint, hidden)
-        feature = found[_leading(constraint, scene)] if isinstance(constraint.relation, DistributedAs) else found[0]
-        measured = _of_instance if _is_counted(constraint, scene) else _of_places
-        pieces, count, tally = measured(number, constraint, feature, scene)
+        feature = found[_leading(constraint, sample)] if isinstance(constraint.relation, DistributedAs) else found[0]
+        measured = _of_instance if _is_counted(constraint, sample) else _of_places
+        pieces, count, tally = measured(number, constraint, feature, sample)
         placed += [(number, piece) for piece in pieces]
         counts += [] if count is None else [count]
         tallies.append(tally)
-    return _assembled(placed, counts, tallies, scene, ban)
+    return _assembled(placed, counts, tallies, sample, ban)
 
 
-def _is_counted(constraint: Constraint, scene: Scene) -> bool:
+def _is_counted(constraint: Constraint, sample: Sample) -> bool:
     """Whether its units are instances, not places."""
     if constraint.of is not None:
         return False
-    return constraint.event.counts or (is_local(constraint) and isinstance(scene.structure, Chains))
+    return constraint.event.counts or (is_local(constraint) and isinstance(sample.structure, Chains))
 
 
-def _leading(constraint: Constraint, scene: Scene) -> int:
+def _leading(constraint: Constraint, sample: Sample) -> int:
     """The class of the largest share."""
     assert isinstance(constraint.relation, DistributedAs)
     name = max(constraint.relation.shares, key=lambda pair: pair[1])[0]
-    found = match(name, scene.classes)
+    found = match(name, sample.classes)
     assert found is not None
     return found
 
@@ -192,7 +188,7 @@ def _leading(constraint: Constraint, scene: Scene) -> int:
 Measured = tuple[list[Piece], Count | None, Tally]
 
 
-def _of_places(number: int, constraint: Constraint, feature: Feature, scene: Scene) -> Measured:
+def _of_places(number: int, constraint: Constraint, feature: Feature, sample: Sample) -> Measured:
     """A sum over places where it could happen: those where what is usual does not, or what is not usual does."""
     relation = constraint.relation
     happens = feature.pieces if feature.event is None else feature.event
@@ -203,58 +199,58 @@ def _of_places(number: int, constraint: Constraint, feature: Feature, scene: Sce
     fails = [*possible, *(Piece(p.at, -p.table) for p in happens)]
     violated, kept = (fails, happens) if usually else (happens, fails)
     target = max(relation.numbers) if isinstance(relation, DistributedAs) else relation.numbers[0 if usually else -1]
-    known = scene.structure.spread(~scene.unlabelled)
+    known = sample.structure.spread(~sample.unlabelled)
     sums = (
-        float(happened([p.within(known) for p in listed], scene.labels) @ scene.position_weight)
+        float(happened([p.within(known) for p in listed], sample.labels) @ sample.position_weight)
         for listed in (kept, violated)
     )
     share = min(target if usually else 1 - target, _SURE)
-    return [p.within(_unknown(p, feature, scene)) for p in violated], None, Tally(next(sums), next(sums), share)
+    return [p.within(_unknown(p, feature, sample)) for p in violated], None, Tally(next(sums), next(sums), share)
 
 
-def _unknown(piece: Piece, feature: Feature, scene: Scene) -> BoolArray:
+def _unknown(piece: Piece, feature: Feature, sample: Sample) -> BoolArray:
     """Where it says something about unknown labels; of a share, where what it is a share of is not known."""
     if feature.among is None:
-        return scene.is_open(piece)
-    return np.asarray(np.logical_or.reduce([p.at & scene.is_open(p) for p in feature.among]), dtype=np.bool_)
+        return sample.is_open(piece.on_edges)
+    return np.asarray(np.logical_or.reduce([p.at & sample.is_open(p.on_edges) for p in feature.among]), dtype=np.bool_)
 
 
-def _of_instance(number: int, constraint: Constraint, feature: Feature, scene: Scene) -> Measured:
+def _of_instance(number: int, constraint: Constraint, feature: Feature, sample: Sample) -> Measured:
     """A number of each instance; where it should be 0, its violation is a sum over places after all."""
-    relation, first = constraint.relation, scene.structure.first
+    relation, first = constraint.relation, sample.structure.first
     if isinstance(relation, DistributedAs):
         relation = About(max(relation.numbers))
-    known = scene.structure.spread(~scene.unlabelled)
+    known = sample.structure.spread(~sample.unlabelled)
     pieces = [] if feature.statistic is not None else feature.pieces
     if constraint.event.counts:
-        places = np.ones(len(scene.structure))
+        places = np.ones(len(sample.structure))
         low, high = (np.full(len(places), bound) for bound in whole_bounds(relation))
         target = relation.numbers[0]
         stated = 1 - abs(target - round(target))  # a mean of 0.3 where there should be none: at most 30% have one
         stated = 0.5 if stated == 1 else stated
     else:
-        pieces = [p.within(known | scene.is_open(p)) for p in pieces]  # a share of what is unknown
+        pieces = [p.within(known | sample.is_open(p.on_edges)) for p in pieces]  # a share of what is unknown
         at = np.logical_or.reduce([p.at for p in pieces]).astype(np.float64)
         places, stated = np.add.reduceat(at, first), 0.5
         low, high = np.array([whole_bounds(relation, c) for c in places]).T
     listed = [p.within(~known) for p in pieces]
     count = Count(number, tuple(pieces), feature.statistic, low, high)
-    tally = _tally(count, places, scene, stated)
+    tally = _tally(count, places, sample, stated)
     if feature.statistic is None and np.all(high <= 0) and np.all(low <= 0):
         return listed, None, tally
     return [], replace(count, pieces=tuple(listed)), tally
 
 
-def _tally(count: Count, places: FloatArray, scene: Scene, stated: float) -> Tally:
+def _tally(count: Count, places: FloatArray, sample: Sample, stated: float) -> Tally:
     """How many labelled instances that it speaks of keep it."""
-    known = np.flatnonzero(~scene.unlabelled & (places > 0))
+    known = np.flatnonzero(~sample.unlabelled & (places > 0))
     if count.statistic is None:
-        d = count.of_pieces(scene.labels, scene.structure.first)[known]
+        d = count.of_pieces(sample.labels, sample.structure.first)[known]
     else:
-        counted = (count.statistic.count(scene.labels[scene.structure.positions(np.array([s]))]) for s in known)
+        counted = (count.statistic.count(sample.labels[sample.structure.positions(np.array([s]))]) for s in known)
         d = np.array([count.distance(n, int(s)) for s, n in zip(known, counted, strict=True)])
-    violated = float(scene.weight[known][d > 0].sum())
-    return Tally(float(scene.weight[known].sum()) - violated, violated, stated)
+    violated = float(sample.weight[known][d > 0].sum())
+    return Tally(float(sample.weight[known].sum()) - violated, violated, stated)
 
 
 def happened(pieces: Iterable[Piece], labels: IntArray) -> FloatArray:
@@ -267,12 +263,12 @@ def happened(pieces: Iterable[Piece], labels: IntArray) -> FloatArray:
 
 
 def _assembled(
-    placed: list[tuple[int, Piece]], counts: list[Count], tallies: list[Tally | None], scene: Scene, ban: Ban
+    placed: list[tuple[int, Piece]], counts: list[Count], tallies: list[Tally | None], sample: Sample, ban: Ban
 ) -> Violations:
     """What is known by position, as inference on the unlabelled instances takes it."""
-    instances = np.flatnonzero(scene.unlabelled)
-    positions, n_labels = scene.structure.positions(instances), len(scene.classes)
-    structure: Independent | Chains = scene.structure.take(instances)
+    instances = np.flatnonzero(sample.unlabelled)
+    positions, n_labels = sample.structure.positions(instances), len(sample.classes)
+    structure: Independent | Chains = sample.structure.take(instances)
     node, edge = (
         _parts([(k, p) for k, p in placed if p.on_edges == wanted], positions, n_labels ** (2 if wanted else 1))
         for wanted in (False, True)

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.features.constraints import Parts
 from tiltfit.inference.statistic import Statistic
 from tiltfit.projections.rows import Rows
 from tiltfit.projections.rules import Ban
-from tiltfit.projections.scene import Scene
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
+from tiltfit.samples.sample import Sample
 
 
 def whole_sequences(
-    blocks: list[Rows], ban: Ban, touched: IntArray, scene: Scene
+    blocks: list[Rows], ban: Ban, touched: IntArray, sample: Sample
 ) -> tuple[tuple[Statistic, ...], Parts | None, FloatArray | None]:
     """The statistics that rows and rules speak of; the rows' parts over the instances ``touched``; and what rules
     forbid there, −inf for a statistic that must be 0, else 0."""
@@ -32,8 +29,8 @@ def whole_sequences(
     place, part = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     row, table, n_parts = [np.empty(0, dtype=np.intp)], [np.empty((0, len(statistics)))], 0
     for k, (start, block) in enumerate(priced):
-        group = np.full(len(scene.structure), -1, dtype=np.intp)
-        where = scene.instance[block.features[0].pieces[0].at]
+        group = np.full(len(sample.structure), -1, dtype=np.intp)
+        where = sample.instance[block.features[0].pieces[0].at]
         group[where] = block.group_of[where]
         of_group = group[touched]
         place.append(np.flatnonzero(of_group >= 0))
@@ -47,14 +44,14 @@ def whole_sequences(
     return tuple(statistics), rows, rules if ban.whole else None
 
 
-def known_counts(blocks: list[Rows], scene: Scene) -> FloatArray:
+def known_counts(blocks: list[Rows], sample: Sample) -> FloatArray:
     """What labelled sequences add to each row's sum: only rows with ``on="all"`` speak of them."""
     sums = [np.zeros(len(block)) for block in blocks]
     for block, total in zip(blocks, sums, strict=True):
         if block.statistic is None:
             continue
-        where = scene.instance[block.features[0].pieces[0].at]
-        for s in where[~scene.unlabelled[where] & (block.group_of[where] >= 0)]:
-            labels = scene.labels[scene.structure.positions(np.array([s]))]
-            total[block.group_of[s]] += scene.weight[s] * block.statistic.count(labels)
+        where = sample.instance[block.features[0].pieces[0].at]
+        for s in where[~sample.unlabelled[where] & (block.group_of[where] >= 0)]:
+            labels = sample.labels[sample.structure.positions(np.array([s]))]
+            total[block.group_of[s]] += sample.weight[s] * block.statistic.count(labels)
     return np.concatenate([np.empty(0), *sums])

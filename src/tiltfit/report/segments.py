@@ -14,13 +14,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import BoolArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.language.scheme import continues, parse
-
-IntArray = npt.NDArray[np.intp]
-BoolArray = npt.NDArray[np.bool_]
 
 OUTSIDE = "O"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import describe, event_subject
@@ -14,9 +14,6 @@ from tiltfit.projections.expected import is_local
 from tiltfit.projections.ledger import Ledger
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.entry import MET, Entry
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 _ERRORS = 3.0  # standard errors by which the mean of so few instances may be off
 

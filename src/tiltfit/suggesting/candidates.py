@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import IntArray
 from tiltfit.data.inputs import Inputs, TableInputs, TextInputs, tokenise
 from tiltfit.language.conditions import Condition, Phrase, Word
 
-IntArray = npt.NDArray[np.intp]
 Found = tuple[Condition, IntArray]
 
 MOST = 0.5

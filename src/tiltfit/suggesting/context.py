@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from tiltfit.checking.data import Data
+from tiltfit.arrays import IntArray
+from tiltfit.check.data import Data
 from tiltfit.data.inputs import TableInputs, TextInputs
 from tiltfit.language.conditions import Condition
-from tiltfit.suggesting.candidates import IntArray
 
 _SIDE = 32  # characters to each side
 _NEIGHBOURS = 4  # tokens to each side
@@ -28,7 +28,7 @@ def examples(data: Data, condition: Condition, places: IntArray, n: int) -> tupl
 
 
 def _in_text(data: Data, condition: Condition, i: int) -> str:
-    inputs = data.scene.inputs
+    inputs = data.sample.inputs
     if not isinstance(inputs, TextInputs | TableInputs):
         return ""
     return in_context(inputs.texts(getattr(condition, "column", None))[i], condition.words)
@@ -57,10 +57,10 @@ def printable(text: str) -> str:
 
 
 def _among_tokens(data: Data, i: int) -> str:
-    scene = data.scene
-    first, last = scene.structure.first[scene.instance[i]], scene.structure.last[scene.instance[i]]
+    sample = data.sample
+    first, last = sample.structure.first[sample.instance[i]], sample.structure.last[sample.instance[i]]
     near = range(max(first, i - _NEIGHBOURS), min(last, i + _NEIGHBOURS) + 1)
-    rows = ((j, scene.inputs.row(j)) for j in near)
-    if not isinstance(scene.inputs.row(i), str):
-        return printable(str(scene.inputs.row(i)))[: 2 * _SIDE]
+    rows = ((j, sample.inputs.row(j)) for j in near)
+    if not isinstance(sample.inputs.row(i), str):
+        return printable(str(sample.inputs.row(i)))[: 2 * _SIDE]
     return printable(" ".join(f"[{token}]" if j == i else str(token) for j, token in rows))

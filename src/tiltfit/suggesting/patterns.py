@@ -7,15 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.inputs import Inputs
 from tiltfit.language.condition import require_sequences
 from tiltfit.language.conditions import Condition, Feature, Regex, Word, first, last, punctuation
 from tiltfit.suggesting.candidates import MOST, Candidates, Found, spelt
-
-IntArray = npt.NDArray[np.intp]
 
 _RUNS = 5  # of characters of one kind, in the longest shape
 _LETTERS = {"0": "[0-9]+", "a": "[a-z]+"}

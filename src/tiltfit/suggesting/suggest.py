@@ -10,19 +10,20 @@ from typing import Any
 
 import numpy as np
 
-from tiltfit.checking.data import Data
-from tiltfit.checking.support import places_of
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.check.data import Data
+from tiltfit.check.support import places_of
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
 from tiltfit.language.combinations import Before
 from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.suggesting.candidates import Candidates, IntArray, document_candidates
+from tiltfit.suggesting.candidates import Candidates, document_candidates
 from tiltfit.suggesting.context import examples
 from tiltfit.suggesting.patterns import change_candidates, token_candidates
 from tiltfit.suggesting.suggestions import About, Suggestion, Suggestions
-from tiltfit.suggesting.usefulness import SAME, FloatArray, choose, shares_given
+from tiltfit.suggesting.usefulness import SAME, choose, shares_given
 from tiltfit.suggesting.views import View, change_view, label_view, model_view, probabilities_of, topic_view
 
 _STEP = 20  # targets are rounded to twentieths
@@ -88,26 +89,26 @@ def suggest(
     rows, data = _data(stated, X, y, getattr(model, "feature_names", None) if feature_names is None else feature_names)
     scout = _Scout(data, min_support, top, _touched(stated, data), stated)
     candidates = scout.fresh(
-        token_candidates(data.scene.inputs, rows.items, min_support)
+        token_candidates(data.sample.inputs, rows.items, min_support)
         if isinstance(rows, Sequences)
-        else document_candidates(data.scene.inputs, min_support, longest)
+        else document_candidates(data.sample.inputs, min_support, longest)
     )
     tags = None
     if model is not None:
         probabilities, tags = probabilities_of(model, rows, data.n)
         view = model_view(data, probabilities)
-    elif np.any(data.scene.labels >= 0):
-        view, tags = label_view(data), data.scene.labels
+    elif np.any(data.sample.labels >= 0):
+        view, tags = label_view(data), data.sample.labels
     else:
         telling = [j for j, c in enumerate(candidates.conditions) if _tells_topics(c, data.unit)]
         candidates = candidates.keep(np.array(telling, dtype=np.intp))
         view = topic_view(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
     found = [scout.suggestions(candidates, view, "labels", n_examples)]
     if isinstance(rows, Sequences) and tags is not None and rows.kind == "tokens":
-        changes = scout.fresh(change_candidates(data.scene.inputs, min_support))
+        changes = scout.fresh(change_candidates(data.sample.inputs, min_support))
         found.append(scout.suggestions(changes, change_view(data, view, tags), "changes", n_examples))
     best = tuple(islice(merge(*found, key=lambda s: -s.usefulness), top))
-    known = tuple(data.scene.classes) if _is_known(data, stated) else ()
+    known = tuple(data.sample.classes) if _is_known(data, stated) else ()
     topics = _topics(candidates, view) if view.source == "topics" else {}
     return Suggestions(best, view.source, data.unit, data.n, known, topics, stated)
 
@@ -159,7 +160,7 @@ class _Scout:
             return None, None, None, None
         shares = view.shares[known].mean(axis=0)
         k = 0 if about == "changes" else int(np.argmax(shares))
-        label = None if about == "changes" else self.data.scene.classes[k]
+        label = None if about == "changes" else self.data.sample.classes[k]
         # A few labels that all agree are no proof that all others do.
         target = min(max(round(float(shares[k]) * _STEP), 1), _STEP - 1) / _STEP
         return label, float(shares[k]), target, len(known) if view.source == "labels" else None
@@ -202,14 +203,14 @@ def _touched(stated: ConstraintSet, data: Data) -> FloatArray:
 
 def _fires(condition: Condition, data: Data) -> FloatArray:
     try:
-        return condition.fires(data.scene.inputs).astype(np.float64)
+        return condition.fires(data.sample.inputs).astype(np.float64)
     except (ConstraintError, UnsupportedError):
         return np.zeros(data.n)
 
 
 def _is_known(data: Data, stated: ConstraintSet) -> bool:
     """Whether classes were named by anybody: else the data have stand-ins."""
-    return stated.classes is not None or bool(np.any(data.scene.labels >= 0)) or any(c.names for c in stated)
+    return stated.classes is not None or bool(np.any(data.sample.labels >= 0)) or any(c.names for c in stated)
 
 
 def _tells_topics(condition: Condition, unit: Unit) -> bool:

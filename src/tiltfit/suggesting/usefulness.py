@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray
 from tiltfit.suggesting.candidates import Candidates
 from tiltfit.suggesting.views import View
-
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.intp]
 
 PRIOR = 2.0
 """κ: what holds everywhere counts as much as so many positions of the condition's own."""

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.checking.data import Data
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
+from tiltfit.check.data import Data
 from tiltfit.errors import DataError
 from tiltfit.features.selection import learn_topics, topic_shares
 from tiltfit.inference.chain import Chains
@@ -18,9 +18,6 @@ from tiltfit.language.events import Change
 from tiltfit.projections.occurrences import pieces
 from tiltfit.suggesting.candidates import Candidates
 
-FloatArray = npt.NDArray[np.float64]
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 Source = Literal["labels", "model", "topics"]
 
 _LEARN_FROM = 2000  # positions that topics are learned from, at most
@@ -49,7 +46,7 @@ def open_weight(data: Data) -> FloatArray:
 
 def label_view(data: Data) -> View:
     """Of known labels: one share is 1."""
-    labels, classes = data.scene.labels, data.scene.classes
+    labels, classes = data.sample.labels, data.sample.classes
     known = np.asarray(labels >= 0)
     shares = np.zeros((data.n, len(classes)))
     shares[np.flatnonzero(known), labels[known]] = 1.0
@@ -66,9 +63,9 @@ def model_view(data: Data, probabilities: FloatArray) -> View:
 
 def change_view(data: Data, view: View, labels: IntArray) -> View:
     """Of changes from one label to the next (under BIO, of entities): shares of (change, stay) at the second token."""
-    structure = data.scene.structure
+    structure = data.sample.structure
     assert isinstance(structure, Chains)
-    (piece,) = pieces(Change(), data.scene.classes, structure)
+    (piece,) = pieces(Change(), data.sample.classes, structure)
     at = np.flatnonzero(piece.at & (labels >= 0) & (np.roll(labels, 1) >= 0))
     changes = piece.table[labels[at - 1], labels[at]]
     shares = np.zeros((data.n, 2))
@@ -108,7 +105,7 @@ def _topic_columns(candidates: Candidates, common: float) -> sparse.csr_array:
 
 def _neighbours(data: Data) -> sparse.csr_array:
     """1 for two tokens of the same sequence that are near each other, or the same."""
-    instance = data.scene.instance
+    instance = data.sample.instance
     steps = range(-_NEAR, _NEAR + 1)
     pairs = []
     for step in steps:

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
-from tiltfit.features.selection.ranking import FloatArray, Ranking, check_counts, presence, rank
+from tiltfit.features.selection.ranking import Ranking, check_counts, presence, rank
 
 Codes = npt.NDArray[np.integer[Any]]
 

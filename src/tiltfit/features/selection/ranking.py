@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 
-FloatArray = npt.NDArray[np.float64]
 Columns = npt.NDArray[np.intp]
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
-from tiltfit.features.selection.ranking import FloatArray, Ranking, check_counts, check_number
+from tiltfit.features.selection.ranking import Ranking, check_counts, check_number
 
 _ROWS = 1000  # documents at a time
 

@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, did_you_mean
-from tiltfit.features.selection.ranking import FloatArray, Ranking, check_counts, presence, rank
+from tiltfit.features.selection.ranking import Ranking, check_counts, presence, rank
 
 Weighting = Literal["total", "weighted"]
 WEIGHTINGS = ("total", "weighted")

@@ -1,0 +1,172 @@
+"""Hard constraints that cannot hold together on these data: which ones, and how little they must give way.
+
+    conflict     a set of statements without a solution, every proper part of which has one
+    relaxation   min Σ_k (down_k + up_k)  such that  low_k − down_k ≤ m_k ≤ high_k + up_k  has a solution
+    tension      the same for soft targets, while the hard statements hold
+
+A conflict is found by halving (QuickXplain; Junker 2004), among the statements that the multipliers of the relaxation
+name: they are a proof that there is no solution, and those with the largest are tried first. Further conflicts are
+looked for among the statements that are in none so far.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tiltfit.arrays import BoolArray
+from tiltfit.check.programme import ROUNDING, Programme
+from tiltfit.check.statements import Statement
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.prose import percent, show
+from tiltfit.language.relations import AtLeast, AtMost, Between, Relation
+
+MOST = 60_000
+"""Unknowns and rows of the largest programme that is tried: some seconds a solution."""
+
+MOST_CONFLICTS = 10
+"""Sets of constraints that cannot hold together, at most: by then it is time to repair some."""
+
+_DIGITS = 1000  # targets that would do are rounded outwards to thousandths
+_FELT = 0.005  # soft targets that must miss by less in total are near enough
+
+
+@dataclass(frozen=True)
+class Change:
+    """The constraint ``number`` would hold with the relation ``to`` (the target ``said`` would have to give way by
+    ``by``)."""
+
+    number: int
+    said: str
+    to: str
+    by: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Feasibility:
+    """``asked``: how many hard constraints were looked at together. ``conflicts``: numbers of constraints that cannot
+    hold together; of each, all but one could. ``relaxation``: the smallest change after which all hold. ``tension``:
+    soft targets that cannot be met all at once, and what would be nearest in total. ``skipped``: why nothing was
+    found out, if so."""
+
+    asked: int = 0
+    conflicts: tuple[tuple[int, ...], ...] = ()
+    relaxation: tuple[Change, ...] = ()
+    tension: tuple[Change, ...] = ()
+    skipped: str | None = None
+
+
+def find_conflicts(
+    constraints: ConstraintSet, statements: Sequence[Statement], programme: Programme, banned: BoolArray | None
+) -> Feasibility:
+    """``programme``: that of the statements."""
+    hard = [k for k, s in enumerate(statements) if s.hard]
+    relaxed = programme.relax(hard)
+    if relaxed.total <= ROUNDING:
+        return Feasibility(len(hard), tension=_tension(constraints, statements, programme, hard))
+    found: list[tuple[int, ...]] = []
+    left, here, search = list(hard), relaxed, _Conflicts(statements, banned)
+    while here.total > ROUNDING and len(found) < MOST_CONFLICTS:
+        # Where rounding hides a conflict of a few, all of them are one.
+        core = search.minimal(here.active) or search.minimal(left) or tuple(left)
+        found.append(core)
+        left = [k for k in left if k not in core]
+        here = programme.relax(left)
+    changes = [
+        _change(statements[k], constraints[statements[k].number], float(relaxed.down[k]), float(relaxed.up[k]))
+        for k in hard
+        if max(relaxed.down[k], relaxed.up[k]) > ROUNDING
+    ]
+    conflicts = tuple(tuple(statements[k].number for k in core) for core in found)
+    return Feasibility(len(hard), conflicts, tuple(sorted(changes, key=lambda c: -c.by)))
+
+
+def programme_of(statements: Sequence[Statement], banned: BoolArray | None) -> Programme | str:
+    """The programme of some statements (at least one), or why it is not tried."""
+    programme = Programme.of(statements, banned)
+    if programme.size > MOST:
+        patterns, columns = programme.shape
+        return (
+            f"{patterns:,} different combinations of constraints fire, times {columns} labels: more than the "
+            f"{MOST:,} that are tried. Check on a part of the data, or fewer constraints at a time"
+        )
+    return programme
+
+
+class _Conflicts:
+    """Looks for minimal sets without a solution. Few statements have few patterns, so that their programme is small."""
+
+    def __init__(self, statements: Sequence[Statement], banned: BoolArray | None) -> None:
+        self._statements = statements
+        self._banned = banned
+
+    def minimal(self, among: Sequence[int]) -> tuple[int, ...]:
+        """A conflict among these, nothing if they have a solution."""
+        if not among or self._has_solution(among):
+            return ()
+        return tuple(sorted(self._explain([], among, is_new=False)))
+
+    def _explain(self, base: Sequence[int], candidates: Sequence[int], *, is_new: bool) -> list[int]:
+        """The candidates that it takes for the base to have no solution. ``is_new``: something was added to it."""
+        if is_new and not self._has_solution(base):
+            return []
+        if len(candidates) == 1:
+            return list(candidates)
+        half = len(candidates) // 2
+        first, second = candidates[:half], candidates[half:]
+        late = self._explain([*base, *first], second, is_new=True)
+        return [*self._explain([*base, *late], first, is_new=bool(late)), *late]
+
+    def _has_solution(self, some: Sequence[int]) -> bool:
+        return Programme.of([self._statements[k] for k in some], self._banned).is_feasible(range(len(some)))
+
+
+def _tension(
+    constraints: ConstraintSet, statements: Sequence[Statement], programme: Programme, hard: list[int]
+) -> tuple[Change, ...]:
+    soft = [k for k, s in enumerate(statements) if not s.hard]
+    relaxed = programme.relax(soft, hard)
+    if not soft or relaxed.total <= _FELT:
+        return ()
+    changes = [
+        _nearest(statements[k], constraints[statements[k].number], float(relaxed.down[k]), float(relaxed.up[k]))
+        for k in soft
+        if max(relaxed.down[k], relaxed.up[k]) > _FELT / 2
+    ]
+    return tuple(sorted(changes, key=lambda c: -c.by))
+
+
+def _change(statement: Statement, constraint: Constraint, down: float, up: float) -> Change:
+    # What is a thousandth but for rounding stays one.
+    low = math.floor((statement.low - down + ROUNDING / 2) * _DIGITS) / _DIGITS if down > ROUNDING else statement.low
+    high = math.ceil((statement.high + up - ROUNDING / 2) * _DIGITS) / _DIGITS if up > ROUNDING else statement.high
+    ends = max(low, 0.0) if math.isfinite(low) else low, min(high, 1.0) if math.isfinite(high) else high
+    said = constraint.relation.words(percent)
+    return Change(statement.number, said, _relation(*ends).words(percent), down + up, ends)
+
+
+def _nearest(statement: Statement, constraint: Constraint, down: float, up: float) -> Change:
+    low, high = statement.low - down, statement.high + up
+    if statement.low == statement.high and min(down, up) <= ROUNDING:  # one share, on one side of the target
+        low = high = round(low if down > up else high, 3)
+        words = percent(low)
+    else:
+        words = f"between {percent(round(low, 3))} and {percent(round(high, 3))}"
+    of = "" if statement.component is None else f" {show(statement.component)}"
+    said = constraint.relation.words(percent)
+    return Change(statement.number, said, words + of, down + up, (low, high))
+
+
+def _relation(low: float, high: float) -> Relation:
+    if not math.isfinite(high):
+        return AtLeast(low)
+    return Between(low, high) if math.isfinite(low) else AtMost(high)
+
+
+def relaxed_by(statements: Sequence[Statement], changes: Sequence[Change]) -> list[Statement]:
+    """The hard statements with the relations that would do."""
+    ends = {change.number: change.interval for change in changes}
+    hard = [s for s in statements if s.hard]
+    return [replace(s, low=ends[s.number][0], high=ends[s.number][1]) if s.number in ends else s for s in hard]

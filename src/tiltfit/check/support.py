@@ -1,0 +1,134 @@
+"""Where each constraint applies: how often its condition fires, and which of its words occur nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tiltfit.arrays import BoolArray
+from tiltfit.check.data import Data
+from tiltfit.data.inputs import is_missing
+from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.inference.chain import Chains
+from tiltfit.language.conditions import Column
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.event import Labels
+from tiltfit.language.sentences import describe, titled
+from tiltfit.projections.expected import whole_statistic
+from tiltfit.projections.grounding import refuse_for_documents
+from tiltfit.projections.occurrences import pieces
+
+
+@dataclass(frozen=True)
+class Support:
+    """One constraint: on how many documents, rows, tokens, transitions or sequences it looks, and on what share of
+    those it might look at (None: it cannot be asked of these data). ``note``: what of it never fires."""
+
+    title: str
+    sentence: str
+    support: int | None = None
+    coverage: float | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Supports:
+    """``covered``: of ``rows`` documents or tokens, those where some condition fires; likewise for the sequences.
+    ``usable``: the numbers of the constraints that can be asked of these data."""
+
+    entries: tuple[Support, ...]
+    errors: tuple[str, ...]
+    usable: tuple[int, ...]
+    rows: int
+    covered: int
+    sequences: int | None = None
+    sequences_covered: int | None = None
+
+
+def find_supports(constraints: ConstraintSet, data: Data) -> Supports:
+    """Look up every constraint; what cannot be asked of such data is an error and has no support."""
+    covered = np.zeros(data.n, dtype=np.bool_)
+    entries: list[Support] = []
+    errors: list[str] = []
+    usable: list[int] = []
+    for number, constraint in enumerate(constraints):
+        title, sentence = titled(constraint, data.unit), describe(constraint, data.unit)
+        try:
+            ConstraintSet((constraint,)).check_labels(data.sample.classes, data.unit)
+            places, whole = places_of(constraint, data)
+        except (ConstraintError, UnsupportedError) as error:
+            named = any(t in str(error) for t in (title, constraint.title))
+            errors.append(str(error) if named else f"The constraint {title!r}: {error}")
+            entries.append(Support(title, sentence))
+            continue
+        usable.append(number)
+        if constraint.given is not None:
+            covered |= places
+        n, note = int(places.sum()), _idle(constraint, data, places)
+        if constraint.event.counts and constraint.of is None and n:
+            n = whole  # a mean number per sequence: each sequence counts
+        entries.append(Support(title, sentence, n, n / whole if whole else 0.0, note))
+    sequences = len(data.sample.structure) if data.is_sequences else None
+    reached = len(np.unique(data.sample.instance[covered])) if data.is_sequences else None
+    found = int(covered.sum())
+    return Supports(tuple(entries), tuple(errors), tuple(usable), data.n, found, sequences, reached)
+
+
+def places_of(constraint: Constraint, data: Data) -> tuple[BoolArray, int]:
+    """Where the constraint looks, and how many such places there would be without its condition."""
+    sample = data.sample
+    if isinstance(sample.structure, Chains):
+        places, whole = _places_in_sequences(constraint, data, sample.structure)
+    else:
+        refuse_for_documents(constraint)
+        places, whole = sample.fires(constraint.given), data.n
+    if isinstance(constraint.per, Column):
+        _refuse_missing(constraint, constraint.per, data, places)
+    return places, whole
+
+
+def _refuse_missing(constraint: Constraint, per: Column, data: Data, places: BoolArray) -> None:
+    values = data.sample.inputs.column(per.name)
+    missing = [i for i in np.flatnonzero(places) if is_missing(values[i])]
+    if missing:
+        raise ConstraintError(
+            f"The constraint {titled(constraint, data.unit)!r} is stated per {per.name!r}, but that column is missing "
+            f"in {len(missing)} {data.unit} where it applies ({data.sample.inputs.place(int(missing[0]))} first). Fill "
+            "it in, or add a condition that leaves them out."
+        )
+
+
+def _places_in_sequences(constraint: Constraint, data: Data, structure: Chains) -> tuple[BoolArray, int]:
+    """An edge stands at its second token, a start at the first token, an end at the last."""
+    classes: list[Any] = list(data.sample.classes)
+    among = constraint.of
+    event = constraint.event if among is None else among.event
+    where = constraint.given if among is None else among.given
+    if whole_statistic(constraint, classes, titled(constraint, "tokens")) is not None:  # refuses what there is not
+        return np.isin(np.arange(data.n), structure.first), len(structure)
+    # A distribution has no event of its own: it speaks of all labels.
+    found = pieces(event if event.names or event.is_sequence else Labels(tuple(classes)), classes, structure)
+    if among is not None:
+        pieces(constraint.event, classes, structure)  # refuses what cannot be trained
+    could = np.logical_or.reduce([piece.at for piece in found])
+    fires = could & data.sample.fires(where)
+    return fires, len(structure) if event.counts and among is None else int(could.sum())
+
+
+def _idle(constraint: Constraint, data: Data, places: BoolArray) -> str | None:
+    """What to say of a condition that never fires, wholly or in part: one misspelt word among many goes unnoticed."""
+    if constraint.given is None:
+        return None
+    inputs, title = data.sample.inputs, titled(constraint, data.unit)
+    idle = [part for part in constraint.given.leaves if not part.fires(inputs).any()]
+    if places.any():
+        if not idle:
+            return None
+        what = " and ".join(f"{data.unit} {part.clause(inputs.unit)}" for part in idle)
+        head = f"The constraint {title!r} also speaks of {what}, but there are none."
+    else:
+        head = f"The constraint {title!r} never fires, so it has no effect."
+    found = [guess for part in idle if (guess := part.suggest(inputs)) is not None]
+    return f'{head} Did you mean "{found[0]}"?' if found else head

@@ -1,0 +1,221 @@
+"""Where the data fight a constraint: the places at which the model is furthest from what the constraint pulls to.
+
+    fight(i) = max f′ − E_p[f′(x_i, y)]   where its price is above 0: it pulls its event up
+    fight(i) = E_p[f′(x_i, y)] − min f′   where it is below 0: it pushes its event down
+
+over the places i where its condition fires. For a share, f′ is 1 if the event happens: these are 1 − p(event) and
+p(event). For a count the places are sequences, and it is how far the expected number is below (above) the target. A
+price of 0 moves nothing: then it is the distance of p(event) from the targets. A share of another event (``of=``) has
+f′ = event − u·other, whose target is 0. The prices of a distribution's classes only count against each other: there it
+is the price less the mean price of the classes under p. A rule pulls to what it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.errors import DataError
+from tiltfit.explain.entries import Entries
+from tiltfit.explain.expectations import Expectations, reach
+from tiltfit.explain.statements import Statement, state, unknown_only
+from tiltfit.explain.view import Estimator, View, check_explainable
+from tiltfit.language.relations import DistributedAs
+from tiltfit.report.entry import signed
+
+_LEAST = 1e-6  # less than that is no fight
+
+
+@dataclass(frozen=True)
+class Fight:
+    """One place. ``index``: the number in X of the document, row or sequence; ``position``: of the token in it (None:
+    all of it). ``model``, ``projected``: p(event) and q(event) there, or the expected number. ``amount``: how far the
+    model is from what the constraint pulls to; ``price``: the price there (None: a rule)."""
+
+    index: int
+    position: int | None
+    text: str
+    model: float
+    projected: float
+    amount: float
+    price: float | None
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """One constraint, or one class of a distribution, with the places that fight it most, worst first.
+
+    ``direction``: 1 if it pulls its event up, −1 if down, 0 if it moves nothing. ``price``: the largest of its prices;
+    None if it is a rule, or rests. ``counts``: its numbers are expected numbers, not shares."""
+
+    title: str
+    price: float | None
+    direction: int
+    counts: bool = False
+    fights: tuple[Fight, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if not self.fights:
+            return "nothing fights it"
+        how = {
+            1: "pulls up what these hold down",
+            -1: "pushes down what these hold up",
+            0: "moves nothing, but these differ",
+        }
+        price = "a rule" if self.price is None else f"price {signed(self.price)}"
+        return f"{price}: {how[self.direction]}"
+
+    def __str__(self) -> str:
+        lines = [self.title, f"    {self.verdict}"]
+        for fight in self.fights:
+            told = [f"{v:.2f}" if self.counts else f"{v:.0%}" for v in (fight.model, fight.projected)]
+            where = f"{fight.index}" if fight.position is None else f"{fight.index}.{fight.position}"
+            lines.append(f"    model {told[0]}, projected {told[1]}  {where}: {fight.text}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return asdict(self) | {"verdict": self.verdict}
+
+
+@dataclass(frozen=True)
+class Disputes(Entries[Dispute]):
+    """One entry for each of the constraint report's, in its order. ``print`` it, or use ``to_dicts()``."""
+
+
+def disputes(estimator: Estimator, X: Any, y: Any = None, *, top: int = 5) -> Disputes:
+    """Of every constraint the ``top`` places in X that fight it most (formula: above); prices are those of X.
+
+    X is most often what the estimator was fitted on. ``y``: labels that are known, as for ``fit``; places that they
+    decide are left out.
+    """
+    check_explainable(estimator)
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise DataError(f"top={top!r} must be a whole number of at least 1.")
+    constraints = estimator._constraints
+    if not len(constraints):
+        raise DataError("There is no constraint that anything could fight.")
+    view = View.of(estimator, X, y)
+    grounded = view.ground()
+    found = view.project(grounded)
+    prices = {} if found is None else dict(zip(grounded.keys, found.prices.tolist(), strict=True))
+    measured = Expectations(view, grounded, found)
+    entries = []
+    said = [
+        s
+        for _, of_one in groupby(state(constraints, view.sample, prices), lambda s: s.number)
+        for s in _centred(of_one, view)
+    ]
+    for _, listed in groupby(said, key=lambda s: (s.number, s.label)):
+        # A share of another event between two bounds has a row for each: the one that acts tells.
+        statement = max(listed, key=lambda s: float(np.max(np.abs(s.price), initial=0.0)))
+        rests = statement.number in grounded.resting
+        entries.append(
+            Dispute(statement.title, None, 0, statement.counts) if rests else _dispute(statement, measured, top)
+        )
+    return Disputes(tuple(entries))
+
+
+def _dispute(statement: Statement, measured: Expectations, top: int) -> Dispute:
+    view, is_rule = measured.view, statement.forbidden is not None
+    places, p, q, amount, direction = (_counted if statement.counts else _shared)(statement, measured)
+    price = np.zeros(len(view.number)) if is_rule else statement.price
+    instance = places if statement.counts else view.sample.instance[places]
+    worst = np.argsort(-amount, kind="stable")[:top]
+    fights = []
+    for k in worst[amount[worst] > _LEAST]:
+        where = (int(view.number[places[k]]), None) if statement.counts else view.place(int(places[k]))
+        text = view.text_of(int(places[k])) if statement.counts else view.text(int(places[k]), statement.words)
+        told = None if is_rule else float(price[instance[k]])
+        fights.append(Fight(*where, text, float(p[k]), float(q[k]), float(amount[k]), told))
+    strongest = int(np.argmax(np.abs(price[instance]))) if len(places) else 0
+    return Dispute(
+        title=statement.title,
+        price=None if is_rule or not len(places) else float(price[instance[strongest]]),
+        direction=int(direction[strongest]) if len(places) else 0,
+        counts=statement.counts,
+        fights=tuple(fights),
+    )
+
+
+_Measured = tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]
+
+
+def _shared(statement: Statement, measured: Expectations) -> _Measured:
+    """Positions where the condition fires: p(event) and q(event), the fight, and the direction at each."""
+    sample = measured.view.sample
+    feature = unknown_only(statement.feature, sample)
+    at = np.zeros(sample.inputs.n, dtype=np.bool_)
+    for piece in feature.pieces:
+        at |= piece.at
+    places = np.flatnonzero(at & (sample.position_weight > 0))
+    p, q = (v[places] for v in measured.of_pieces(feature.pieces))
+    value = p
+    if feature.event is not None:
+        event = unknown_only(replace(feature, pieces=feature.event), sample)
+        p, q = (v[places] for v in measured.of_pieces(event.pieces))
+    least, most = (v[places] for v in reach(feature, sample.inputs.n))
+    direction = _direction(statement, sample.instance[places])
+    still = _distance(statement, p) if feature.event is None else _share_distance(statement, value)
+    amount = np.where(direction > 0, most - value, np.where(direction < 0, value - least, still))
+    return places, p, q, amount, direction
+
+
+def _counted(statement: Statement, measured: Expectations) -> _Measured:
+    """Instances with an unknown label: the expected numbers, the fight, and the direction in each."""
+    sample = measured.view.sample
+    places = np.flatnonzero(sample.unlabelled & (sample.weight > 0))
+    p, q = (v[places] for v in measured.of_count(statement))
+    numbers = statement.constraint.relation.numbers
+    direction = _direction(statement, places)
+    amount = np.where(
+        direction > 0, min(numbers) - p, np.where(direction < 0, p - max(numbers), _distance(statement, p))
+    )
+    return places, p, q, amount, direction
+
+
+def _centred(listed: Iterable[Statement], view: View) -> list[Statement]:
+    """The statements of one constraint; the prices of a distribution less their mean under p, which moves nothing."""
+    said = list(listed)
+    if not isinstance(said[0].constraint.relation, DistributedAs):
+        return said
+    at = np.flatnonzero(said[0].feature.pieces[0].at)
+    share = view.marginals.node[at].mean(axis=0) if len(at) else np.zeros(len(said))
+    mean = share @ np.stack([s.price for s in said])
+    return [replace(s, price=np.where(s.price == 0, 0.0, s.price - mean)) for s in said]
+
+
+def _direction(statement: Statement, instance: IntArray) -> FloatArray:
+    """Where to it pulls at each place."""
+    relation = statement.constraint.relation
+    if statement.forbidden is not None:
+        statistic = statement.feature.statistic
+        least = 0.0 if statistic is None else statistic.least
+        return np.full(len(instance), -1.0 if relation.interval[1] <= least else 1.0)
+    return np.asarray(np.sign(statement.price[instance]))
+
+
+def _distance(statement: Statement, p: FloatArray) -> FloatArray:
+    """How far p(event) is from the targets."""
+    relation = statement.constraint.relation
+    if isinstance(relation, DistributedAs):
+        target = {str(name): share for name, share in relation.shares}.get(str(statement.label), 0.0)
+        low, high = target, target
+    else:
+        low, high = relation.interval if relation.hard else (min(relation.numbers), max(relation.numbers))
+    return np.asarray(np.maximum(0.0, np.maximum(low - p, p - high)))
+
+
+def _share_distance(statement: Statement, value: FloatArray) -> FloatArray:
+    """How far E[event − u·other] is from 0, on the side that u bounds."""
+    relation, u = statement.constraint.relation, statement.feature.share
+    low, high = relation.interval if relation.hard else (u, u)
+    short = -value if u <= low else np.zeros_like(value)
+    return np.asarray(np.maximum(0.0, np.maximum(short, value if u >= high else 0.0)))

@@ -1,0 +1,129 @@
+"""What constraints say at each place: f′(x, y) as tables of labels, and the price that multiplies it.
+
+    q(y|x) ∝ p(y|x)·exp(Σ_k θ_k·f′_k(x, y))
+
+So a statement adds θ_k·(f′_k(x, y) − f′_k(x, y′)) to the log-odds of y against y′: exactly, whatever the others do. A
+rule has no finite price: θ = −∞ times what it forbids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.relations import DistributedAs
+from tiltfit.language.sentences import titled
+from tiltfit.projections.expected import Feature, features, is_local
+from tiltfit.projections.grounding import Key
+from tiltfit.projections.occurrences import Piece
+from tiltfit.projections.rows import groups, looked_at
+from tiltfit.projections.rules import forbidden
+from tiltfit.samples.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """One expectation of constraint ``number``, called ``name``: its ``feature``, and its price in every instance (0
+    where it has none).
+
+    ``label``: the class of a distribution. ``forbidden``: what a rule forbids; then prices are −∞ there.
+    """
+
+    number: int
+    constraint: Constraint
+    name: str
+    feature: Feature
+    price: FloatArray
+    label: str | None = None
+    forbidden: Feature | None = None
+
+    @property
+    def title(self) -> str:
+        """As the report has it."""
+        return self.name if self.label is None else f"{self.name} [{self.label}]"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it speaks of a number in a whole instance, not of a share of places."""
+        return self.constraint.event.counts and self.constraint.of is None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words its condition looks for."""
+        return () if self.constraint.given is None else self.constraint.given.words
+
+    def flips(self, labels: IntArray, sample: Sample) -> tuple[IntArray, FloatArray]:
+        """Positions t, and f′(labels with y_t = y) − f′(labels) for every label y there; elsewhere it is all 0."""
+        feature = self.forbidden or self.feature
+        if feature.statistic is not None:
+            return _whole_flips(feature, labels, sample)
+        found = _flips(feature.pieces, labels, len(sample.classes))
+        moves = np.any(found[1] != 0, axis=1)
+        return found[0][moves], found[1][moves]
+
+
+def state(
+    constraints: ConstraintSet, sample: Sample, prices: Mapping[Key, float], *, local: bool = True
+) -> list[Statement]:
+    """Every expectation that the constraints speak of here. ``prices``: by what they speak of; what is not there has
+    the price 0. ``local``: with those that are stated for single instances."""
+    found = []
+    for number, constraint in enumerate(constraints):
+        if is_local(constraint) and not local:
+            continue
+        listed = features(constraint, sample)
+        ruled = forbidden(constraint, listed)
+        of_instance, names = groups(constraint, looked_at(listed), sample)
+        for feature in listed:
+            label = str(sample.classes[feature.component]) if isinstance(constraint.relation, DistributedAs) else None
+            if ruled is None:
+                known = np.array([prices.get((number, feature.component, name), 0.0) for name in names])
+                price = np.where(of_instance >= 0, np.append(known, 0.0)[of_instance], 0.0)
+            else:
+                price = np.full(len(sample.structure), -np.inf)
+            name = titled(constraint, sample.inputs.unit)
+            found.append(Statement(number, constraint, name, feature, price, label, ruled))
+    return found
+
+
+def unknown_only(feature: Feature, sample: Sample) -> Feature:
+    """The feature without the places where y tells all (``on="all"``)."""
+    return replace(feature, pieces=[p.within(sample.is_open(p.on_edges)) for p in feature.pieces])
+
+
+def _flips(pieces: list[Piece], labels: IntArray, n_labels: int) -> tuple[IntArray, FloatArray]:
+    places, terms = [np.empty(0, dtype=np.intp)], [np.empty((0, n_labels))]
+    for piece in pieces:
+        at, table = np.flatnonzero(piece.at), piece.table
+        if not piece.on_edges:
+            places.append(at)
+            terms.append(table[None, :] - table[labels[at], None])
+            continue
+        before, here = labels[at - 1], labels[at]
+        now = table[before, here][:, None]
+        places += [at, at - 1]
+        terms += [table[before] - now, table.T[here] - now]
+    place, number = np.unique(np.concatenate(places), return_inverse=True)
+    change = np.zeros((len(place), n_labels))
+    np.add.at(change, number.ravel(), np.concatenate(terms))
+    return place.astype(np.intp), change
+
+
+def _whole_flips(feature: Feature, labels: IntArray, sample: Sample) -> tuple[IntArray, FloatArray]:
+    """A statistic of whole sequences, asked for every label of every token."""
+    statistic, n_labels = feature.statistic, len(sample.classes)
+    assert statistic is not None
+    places, terms = [], []
+    for s in np.unique(sample.instance[feature.pieces[0].at]):
+        positions = sample.structure.positions(np.array([s]))
+        here = np.ascontiguousarray(labels[positions])
+        for t, position in enumerate(positions):
+            change = [statistic.change(here, t, label) for label in range(n_labels)]
+            if any(change):
+                places.append(position)
+                terms.append(change)
+    return np.array(places, dtype=np.intp), np.array(terms, dtype=np.float64).reshape(-1, n_labels)

@@ -1,0 +1,27 @@
+"""Everything that is compiled. A module of kernels is loaded when it is first asked for, ``kernels.vectors`` for one:
+what is imported here costs nobody Numba before there is something to compute."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiltfit.kernels import chunks as chunks
+    from tiltfit.kernels import known as known
+    from tiltfit.kernels import softmax as softmax
+    from tiltfit.kernels import sparse as sparse
+    from tiltfit.kernels import vectors as vectors
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A module of this package. It becomes an attribute when it is imported, so this is called once for each."""
+    if name.startswith("_"):  # none of ours: the import system looks for such
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return importlib.import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}.{name}":
+            raise
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from error

@@ -1,0 +1,1 @@
+"""One sample: data with what is known of their labels, whatever they are."""
