@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.ge
 def pytest_configure(config: pytest.Config) -> None:
     """Forget compiled kernels that are older than the source of any: Numba looks at a kernel's own file alone, not at
     those of the kernels that it calls."""
-    kernels = Path(tiltfit.__file__).parent / "inference" / "kernels"
+    kernels = Path(tiltfit.__file__).parent / "kernels"
     compiled = list(kernels.glob("__pycache__/*.nb[ci]"))
     is_worker = hasattr(config, "workerinput")
     newest = max(path.stat().st_mtime for path in kernels.glob("*.py"))
