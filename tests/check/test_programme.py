@@ -120,5 +120,5 @@ def test_least_relaxation_is_that_of_enumeration(
     if not statements:
         assert not expected
         return
-    found = Programme.of(statements, data.scene.banned).relax(range(len(statements)))
+    found = Programme.of(statements, data.sample.banned).relax(range(len(statements)))
     assert found.total == pytest.approx(least_total(expected, constraints, positions), abs=1e-6)
