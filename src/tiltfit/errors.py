@@ -1,6 +1,8 @@
 """Every exception and warning that tiltfit raises on purpose.
 
-All messages follow one pattern: what is wrong, which object (by name), what would work.
+All messages follow one pattern: what is wrong, which object (by name), what would work. What a program needs to know
+besides the message is in attributes: ``parameter``, ``instance``, ``instances`` and ``constraint``. Never search a
+message for it.
 
 ``TiltfitError``
     ``ConstraintError``       a statement that cannot be right as it stands
@@ -12,20 +14,59 @@ All messages follow one pattern: what is wrong, which object (by name), what wou
         ``ConstraintFileError``, ``DataFileError``, ``ModelFileError``
 
 ``TiltfitWarning``
-    ``RestingConstraintWarning``  a condition never fires, so its constraint rests
-    ``UnmetConstraintWarning``    a hard constraint does not hold after fitting
-    ``NotConvergedWarning``       the optimiser stopped before its tolerance
-    ``SamplingWarning``           what was sampled of a constraint is not worth much
-    ``NotSavedWarning``           something could not be written to a model file
+    ``InactiveConstraintWarning``  a condition never fires, so its constraint is inactive
+    ``UnmetConstraintWarning``     a hard constraint does not hold after fitting
+    ``NotConvergedWarning``        the optimiser stopped before its tolerance
+    ``SamplingWarning``            the sampled expectation of a constraint is unreliable
+    ``NotSavedWarning``            something could not be written to a model file
 """
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections.abc import Iterable
+from typing import Self
 
 
-class TiltfitError(Exception):
+class _Details(Exception):
+    """A message with the facts that programs need.
+
+    Attributes
+    ----------
+    parameter : str or None
+        The name of the parameter that is at fault, as in Python (``"max_iter"``).
+    instance : int or None
+        The index in X of the first document or sequence that is at fault.
+    instances : tuple of int
+        The indices of all that are known to be at fault, ``instance`` first; empty if it is None.
+    constraint : str or None
+        The title of the constraint that is at fault.
+    """
+
+    def __init__(
+        self,
+        *args: object,
+        parameter: str | None = None,
+        instance: int | None = None,
+        instances: Iterable[int] = (),
+        constraint: str | None = None,
+    ) -> None:
+        super().__init__(*args)
+        found = tuple(map(int, instances))
+        self.parameter = parameter
+        self.instances = found if instance is None else (int(instance), *(i for i in found if i != instance))
+        self.instance = self.instances[0] if self.instances else None
+        self.constraint = constraint
+
+    def with_message(self, message: str) -> Self:
+        """Return the same error with another message."""
+        changed = copy.copy(self)
+        changed.args = (message,)
+        return changed
+
+
+class TiltfitError(_Details):
     """Base of all tiltfit exceptions."""
 
 
@@ -65,12 +106,16 @@ class ModelFileError(FileError):
     """A model file that is damaged, hostile or of an unknown version."""
 
 
-class TiltfitWarning(UserWarning):
+class TiltfitWarning(_Details, UserWarning):
     """Base of all tiltfit warnings."""
 
 
-class RestingConstraintWarning(TiltfitWarning):
+class InactiveConstraintWarning(TiltfitWarning):
     """A condition never fires on this data, so its constraint has no effect."""
+
+
+RestingConstraintWarning = InactiveConstraintWarning
+"""The earlier name."""
 
 
 class UnmetConstraintWarning(TiltfitWarning):
@@ -90,7 +135,7 @@ class NotSavedWarning(TiltfitWarning):
 
 
 def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.6) -> str | None:
-    """The known name most like ``name``, or None if none is alike.
+    """Return the known name that is most like ``name``, or None if none is similar.
 
     >>> nearest("hokcey", ["hockey", "baseball"])
     'hockey'
@@ -102,7 +147,7 @@ def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.6) -> st
 
 
 def listed(names: Iterable[object], most: int = 3) -> str:
-    """The first few of some names, and how many more there are.
+    """Return the first few of some names and the number of the others.
 
     >>> listed(["a", "b"]), listed("abcdefg")
     ("'a' and 'b'", "'a', 'b', 'c' and 4 more")
@@ -114,6 +159,6 @@ def listed(names: Iterable[object], most: int = 3) -> str:
 
 
 def did_you_mean(name: object, known: Iterable[object]) -> str:
-    """A clause to append to a message: ``' Did you mean "hockey"?'`` or nothing."""
+    """Return a clause to append to a message: ``' Did you mean "hockey"?'``, or nothing."""
     guess = nearest(name, known)
     return f' Did you mean "{guess}"?' if guess is not None else ""

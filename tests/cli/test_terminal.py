@@ -15,7 +15,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from tiltfit.cli.terminal import Settings, Terminal, dumps, one_line, session
-from tiltfit.errors import DataError, RestingConstraintWarning
+from tiltfit.errors import DataError, InactiveConstraintWarning
 
 
 def run(work: Callable[[Terminal], None], *, debug: bool = False, as_json: bool = False, quiet: bool = False) -> Result:
@@ -78,7 +78,7 @@ def test_errors_under_json_are_one_document() -> None:
 
 def complain(_: Terminal) -> None:
     for _ignored in range(2):
-        warnings.warn("it never fires", RestingConstraintWarning, stacklevel=1)
+        warnings.warn("it never fires", InactiveConstraintWarning, stacklevel=1)
     warnings.warn("overflow", RuntimeWarning, stacklevel=1)
     warnings.warn("old", DeprecationWarning, stacklevel=1)
     logging.getLogger("tiltfit.data").warning("passed over %d", 3)

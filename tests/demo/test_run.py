@@ -23,7 +23,7 @@ from tiltfit.demo import citations_run
 from tiltfit.demo.contestants import CONTESTANTS, Contestant, Mentioned, compete
 from tiltfit.demo.run import Job, Outcome, compute, next_steps, run
 from tiltfit.demo.tickets import Tickets
-from tiltfit.errors import RestingConstraintWarning
+from tiltfit.errors import InactiveConstraintWarning
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def outcome() -> Outcome:
 def references() -> tuple[citations_run.Job, citations_run.Outcome]:
     job = citations_run.Job.of(n_train=30, n_test=30)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RestingConstraintWarning)  # thirty references lack some of the words
+        warnings.simplefilter("ignore", InactiveConstraintWarning)  # thirty references lack some of the words
         return job, citations_run.compute(job)
 
 
@@ -72,7 +72,7 @@ def test_the_better_score_is_not_luck_of_one_seed() -> None:
     assert vote.accuracy + 0.02 < tilt.accuracy
 
 
-@pytest.mark.filterwarnings("ignore::tiltfit.errors.RestingConstraintWarning")
+@pytest.mark.filterwarnings("ignore::tiltfit.errors.InactiveConstraintWarning")
 @pytest.mark.parametrize("contestant", CONTESTANTS[:3], ids=lambda c: c.key)
 def test_nothing_is_learned_from_labels_where_it_says_none(contestant: Contestant) -> None:
     job = Job.of(n=240)

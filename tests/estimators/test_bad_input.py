@@ -12,8 +12,8 @@ from tiltfit.errors import (
     ConflictError,
     ConstraintError,
     DataError,
+    InactiveConstraintWarning,
     NotConvergedWarning,
-    RestingConstraintWarning,
     TiltfitError,
     UnknownLabelError,
     UnmetConstraintWarning,
@@ -45,18 +45,18 @@ def test_a_label_only_constraints_name_is_unknown_when_y_has_labels():
 
 
 def test_condition_that_never_fires_warns_with_the_nearest_word():
-    with pytest.warns(RestingConstraintWarning, match=r'never fires.*did you mean "puck"'):
+    with pytest.warns(InactiveConstraintWarning, match=r'never fires.*did you mean "puck"'):
         clf = fit([PUCK, BAT, expect("hockey", given=word("pukc")).about(0.9)])
     assert clf.constraint_report_[2].status == "rests"
 
 
 def test_condition_that_fires_on_labelled_rows_only():
-    with pytest.warns(RestingConstraintWarning, match="labelled rows only"):
+    with pytest.warns(InactiveConstraintWarning, match="labelled rows only"):
         fit([PUCK, BAT], y=["hockey", "hockey", None, None], classes=["hockey", "baseball"])
 
 
 def test_constraints_with_every_row_labelled():
-    with pytest.warns(RestingConstraintWarning, match="every row has a label"):
+    with pytest.warns(InactiveConstraintWarning, match="every row has a label"):
         fit([PUCK], y=["hockey", "hockey", "baseball", "baseball"])
 
 
@@ -234,7 +234,7 @@ def test_a_single_string_and_texts_with_holes():
 def test_nothing_to_learn_from():
     with pytest.raises(DataError, match=r"requires y to be passed.*method='em'.*names for them: classes=\.\)"):
         TiltClassifier().fit(TEXTS)
-    with pytest.warns(RestingConstraintWarning), pytest.raises(DataError, match="nothing to learn"):
+    with pytest.warns(InactiveConstraintWarning), pytest.raises(DataError, match="nothing to learn"):
         fit([expect("a", given=word("zzz")).about(0.9), expect("b", given=word("yyy")).about(0.9)])
 
 

@@ -185,7 +185,7 @@ def test_same_bits_at_any_number_of_threads():
     assert np.array_equal(one.coef_, three.coef_)
 
 
-@pytest.mark.filterwarnings("ignore::tiltfit.errors.RestingConstraintWarning")
+@pytest.mark.filterwarnings("ignore::tiltfit.errors.InactiveConstraintWarning")
 def test_project_meets_the_constraints_on_new_data(fitted):
     new = ["puck one", "puck two", "puck three", "puck four", "nothing"]
     q = TiltClassifier([expect("hockey", given=word("puck")).exactly(0.75), *CONSTRAINTS[1:]]).fit(TEXTS).project(new)
@@ -193,7 +193,7 @@ def test_project_meets_the_constraints_on_new_data(fitted):
     np.testing.assert_allclose(fitted.project(["nothing"]), fitted.predict_proba(["nothing"]))
 
 
-@pytest.mark.filterwarnings("ignore::tiltfit.errors.RestingConstraintWarning")
+@pytest.mark.filterwarnings("ignore::tiltfit.errors.InactiveConstraintWarning")
 def test_project_with_fitted_prices_is_per_row(fitted):
     alone = fitted.project(["the puck"], prices="fitted")
     among = fitted.project(["the puck", "a bat", "ice"], prices="fitted")

@@ -17,8 +17,8 @@ from tiltfit.errors import (
     ConflictError,
     ConstraintError,
     DataError,
+    InactiveConstraintWarning,
     NotSavedWarning,
-    RestingConstraintWarning,
     TiltfitWarning,
     UnmetConstraintWarning,
 )
@@ -58,7 +58,7 @@ def test_project_of_a_sure_model_is_still_a_distribution():
     X = np.array([[-1.0, 0], [-2, 0], [1, 0], [2, 0]])
     rule = expect("b", given=feature("r").above(0.5)).exactly(1)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RestingConstraintWarning)
+        warnings.simplefilter("ignore", InactiveConstraintWarning)
         clf = TiltClassifier([rule], feature_names=["x", "r"], alpha=1e-4).fit(X, ["b", "b", "a", "a"])
     q = clf.project(np.array([[5000.0, 1.0]]))
     np.testing.assert_allclose(q, [[0.0, 1.0]])
@@ -181,7 +181,7 @@ def test_rows_of_weight_zero_are_still_projected():
     rule = expect(1, given=feature("a")).exactly(0)
     X, y = documents(200)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RestingConstraintWarning)
+        warnings.simplefilter("ignore", InactiveConstraintWarning)
         clf = TiltClassifier([rule], feature_names=NAMES).fit(X, y)
     weight = np.ones(200)
     weight[:100] = 0.0

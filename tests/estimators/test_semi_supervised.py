@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, load, word
-from tiltfit.errors import DataError, RestingConstraintWarning, TiltfitError, UnknownLabelError, UnsupportedError
+from tiltfit.errors import DataError, InactiveConstraintWarning, TiltfitError, UnknownLabelError, UnsupportedError
 
 TEXTS = ["the puck and ice", "a goalie on ice", "the bat and ball", "a pitcher and a ball", "the season", "a season"]
 Y = ["hockey", None, "baseball", None, None, None]
@@ -82,7 +82,7 @@ def test_what_fit_has_warned_of_is_not_said_twice():
         warnings.simplefilter("always")
         TiltClassifier([SEASON, expect("hockey", given=word("nowhere")).about(0.9)]).fit_predict(TEXTS, Y)
         TiltTagger([CALL, expect("size", given=word("nowhere")).about(0.9)]).fit_predict(ADS, TAGS)
-    assert [w.category for w in said] == [RestingConstraintWarning] * 2
+    assert [w.category for w in said] == [InactiveConstraintWarning] * 2
 
 
 def test_base_probabilities_of_the_training_rows_are_known_while_fitting():

@@ -20,8 +20,8 @@ from tiltfit.errors import (
     ConflictError,
     ConstraintError,
     DataError,
+    InactiveConstraintWarning,
     NotConvergedWarning,
-    RestingConstraintWarning,
     TiltfitError,
     UnknownLabelError,
     UnmetConstraintWarning,
@@ -524,7 +524,7 @@ def test_sequences_without_tokens_get_no_labels():
     assert [m.shape for m in tagger.predict_marginals(X)] == [(0, 2), (1, 2), (0, 2)]
     assert tagger.predict_k_best(X, 2)[0] == [([], 1.0)]
     assert len(tagger.predict_k_best(X, 2)[1]) == 2
-    with pytest.warns(RestingConstraintWarning):
+    with pytest.warns(InactiveConstraintWarning):
         assert [q.shape for q in tagger.project(X)] == [(0, 2), (1, 2), (0, 2)]
     assert tagger.score(X, [[], ["contact"], None]) == 1.0
     assert tagger.predict([]) == []
@@ -706,7 +706,7 @@ def test_known_tags_between_which_nothing_is_well_formed():
 
 
 def test_a_condition_that_never_fires_is_a_warning_with_the_nearest_word():
-    with pytest.warns(RestingConstraintWarning, match='did you mean "phone"'):
+    with pytest.warns(InactiveConstraintWarning, match='did you mean "phone"'):
         tagger = TiltTagger([*WORDS, expect("contact", given=word("phnoe")).about(0.9)]).fit(ADS)
     assert tagger.constraint_report_[3].status == "rests"
 
@@ -748,7 +748,7 @@ def test_counts_are_told_as_numbers_and_shares_in_per_cent():
         expect.segments("contact").about(2.5),
         expect("size", given=word("zzz")).about(0.5),
     ]
-    with pytest.warns(RestingConstraintWarning):
+    with pytest.warns(InactiveConstraintWarning):
         tagger = TiltTagger(constraints, classes=["contact", "other", "size"]).fit(ADS)
     entries = list(tagger.constraint_report_)
     assert [e.counts for e in entries] == [True, True, False, False, False, True, False]

@@ -8,7 +8,7 @@ import pytest
 from tiltfit import TiltClassifier, TiltTagger, expect, punctuation, word
 from tiltfit.data.inputs import TextInputs
 from tiltfit.data.sequences import as_sequences
-from tiltfit.errors import DataError, RestingConstraintWarning, TiltfitWarning, UnsupportedError
+from tiltfit.errors import DataError, InactiveConstraintWarning, TiltfitWarning, UnsupportedError
 from tiltfit.methods.majority_vote import majority_vote
 
 TEXTS = ["puck ice", "puck goal", "bat ball", "ball base", "ice", "base", "puck bat"]
@@ -115,7 +115,7 @@ def test_rows_whose_votes_the_base_forbids_are_left_out():
 def test_nothing_voted_is_refused_by_name(method):
     with pytest.raises(DataError, match=f"method={method!r} learns from votes"):
         classifier(constraints=SAID[3:], method=method).fit(TEXTS)
-    with pytest.raises(DataError, match="learns from votes"), pytest.warns(RestingConstraintWarning):
+    with pytest.raises(DataError, match="learns from votes"), pytest.warns(InactiveConstraintWarning):
         classifier(constraints=[SAID[0], SAID[4]], method=method).fit(TEXTS[4:], [None, None, "h"])
     with pytest.raises(DataError, match=f"method={method!r} learns from votes"):
         TiltTagger(SPOKEN[3:7], classes=["c", "n", "s"], method=method).fit(ADS)

@@ -14,7 +14,7 @@ from tests.oracles.sequence_primal import primal
 from tests.oracles.sequences import Said, World, begins, changes, same_label
 
 from tiltfit import column, expect, first, last, position, punctuation, regex, word
-from tiltfit.errors import ConflictError, ConstraintError, RestingConstraintWarning
+from tiltfit.errors import ConflictError, ConstraintError, InactiveConstraintWarning
 from tiltfit.projections.kinds import distinct
 
 TOKENS = [["a", ",", "b"], ["b", "a"], [","], ["a", "b", ".", "a"]]
@@ -133,7 +133,7 @@ def compare_expectations(world, statements, scale="unit"):
     """Rows, supports and expectations under the model are those of the definition."""
     rows = oracle.all_rows(world, statements, scale)
     idle = {k for k in range(len(statements)) if all(row.key[0] != k for row in rows)}
-    with pytest.warns(RestingConstraintWarning) if idle else nullcontext():
+    with pytest.warns(InactiveConstraintWarning) if idle else nullcontext():
         grounded = world.ground([s.constraint for s in statements], scale)
     assert set(grounded.resting) == idle
     if grounded.tilt is None or not rows:
@@ -606,7 +606,7 @@ def test_a_group_that_cannot_hold_is_named_by_its_value():
 
 def test_a_condition_that_never_fires_rests_with_a_warning():
     world = World([["room", "call"], ["call"]], PLAIN)
-    with pytest.warns(RestingConstraintWarning, match=r'tokens reading "cal" .*did you mean "call"'):
+    with pytest.warns(InactiveConstraintWarning, match=r'tokens reading "cal" .*did you mean "call"'):
         grounded = world.ground([expect("x", given=word("cal")).about(0.9)])
     assert grounded.tilt is None
     assert grounded.resting == (0,)
@@ -616,17 +616,17 @@ def test_a_condition_that_never_fires_rests_with_a_warning():
         expect.change(given=word("zzz"), of=expect.change()).at_least(0.9),
         expect("x", given=word("zzz"), of=expect("x")).about(0.9),
     ):
-        with pytest.warns(RestingConstraintWarning):
+        with pytest.warns(InactiveConstraintWarning):
             assert world.ground([constraint]).resting == (0,)
 
 
 def test_edges_where_there_are_none_rest():
     world = World([["a"], ["b"]], PLAIN)
-    with pytest.warns(RestingConstraintWarning):
+    with pytest.warns(InactiveConstraintWarning):
         assert world.ground([expect.stay().about(0.9)]).resting == (0,)
 
 
 def test_constraints_on_sequences_all_of_whose_labels_are_known_rest():
     world = World(SMALL, PLAIN, [["x", "x", "y"], ["x", "z"], ["z"]])
-    with pytest.warns(RestingConstraintWarning, match="every sequence has a label"):
+    with pytest.warns(InactiveConstraintWarning, match="every sequence has a label"):
         assert world.ground([expect.stay().about(0.9)]).tilt is None

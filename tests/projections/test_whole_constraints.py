@@ -15,7 +15,7 @@ from tests.oracles.sequences import Said, World, begins, same_label
 from tests.oracles.whole_projection import Counted, reach, rows_of
 
 from tiltfit import column, expect, word
-from tiltfit.errors import ConflictError, ConstraintError, RestingConstraintWarning, UnsupportedError
+from tiltfit.errors import ConflictError, ConstraintError, InactiveConstraintWarning, UnsupportedError
 from tiltfit.inference.priced import PricedChains
 
 TOKENS = [["a", ",", "b", "a"], ["b", "a", "b"], [","], ["a", "b"]]
@@ -310,7 +310,7 @@ def test_a_statistic_looks_at_all_tokens():
 
 def test_sequences_all_of_whose_labels_are_known_rest():
     world = World(LONG, PLAIN, [["x", "x", "y", "x"], ["x", "z", "x"]])
-    with pytest.warns(RestingConstraintWarning, match="every sequence has a label"):
+    with pytest.warns(InactiveConstraintWarning, match="every sequence has a label"):
         assert world.ground([expect.repeats().at_most(0)]).tilt is None
 
 

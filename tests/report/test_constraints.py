@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from tiltfit import TiltClassifier, column, expect, word
-from tiltfit.errors import RestingConstraintWarning, SamplingWarning
+from tiltfit.errors import InactiveConstraintWarning, SamplingWarning
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.projections.information import Projection, Sampling
 from tiltfit.report.constraints import ConstraintReport
@@ -31,7 +31,7 @@ def report():
         expect(given=word("bat")).distributed_as({"hockey": 0.2, "baseball": 0.8}),
         expect("hockey", given=word("curling")).about(0.5),
     ]
-    with pytest.warns(RestingConstraintWarning):
+    with pytest.warns(InactiveConstraintWarning):
         return TiltClassifier(said).fit(TEXTS).constraint_report_
 
 
@@ -126,7 +126,7 @@ SAID = [
 def fitted(method, said=SAID, **parameters):
     y = [None] * len(TEXTS)
     y[0], y[1], y[2], y[3] = "hockey", "hockey", "baseball", "baseball"
-    with pytest.warns(RestingConstraintWarning) if said is SAID else nullcontext():
+    with pytest.warns(InactiveConstraintWarning) if said is SAID else nullcontext():
         return TiltClassifier(said, method=method, **parameters).fit(TEXTS, y).constraint_report_
 
 

@@ -14,9 +14,9 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import (
     ConflictError,
     DataError,
+    InactiveConstraintWarning,
     NotConvergedWarning,
     NotSavedWarning,
-    RestingConstraintWarning,
     TiltfitWarning,
     UnmetConstraintWarning,
     UnsupportedError,
@@ -201,7 +201,7 @@ def projected(
 def warned_already() -> Iterator[None]:
     """A projection of what was fitted just now: which constraints rest or do not hold has been said."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RestingConstraintWarning)
+        warnings.simplefilter("ignore", InactiveConstraintWarning)
         warnings.simplefilter("ignore", UnmetConstraintWarning)
         yield
 

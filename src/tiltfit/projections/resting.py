@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from tiltfit.errors import RestingConstraintWarning
+from tiltfit.errors import InactiveConstraintWarning
 from tiltfit.inference.chain import Chains
 from tiltfit.language.constraint import Constraint
 from tiltfit.samples.sample import Sample
@@ -22,7 +22,7 @@ def warn_idle_words(constraint: Constraint, sample: Sample) -> None:
             warnings.warn(
                 f"The constraint {sample.title(constraint)!r} also speaks of {leaf!r}, which occurs nowhere"
                 + (f'; did you mean "{guess}"?' if guess else "."),
-                RestingConstraintWarning,
+                InactiveConstraintWarning,
                 stacklevel=5,
             )
 
@@ -44,5 +44,5 @@ def warn_resting(constraint: Constraint, sample: Sample) -> None:
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
     end = "" if why.endswith("?") else "."
     warnings.warn(
-        f"The constraint {sample.title(constraint)!r} rests: {why}{end}", RestingConstraintWarning, stacklevel=5
+        f"The constraint {sample.title(constraint)!r} rests: {why}{end}", InactiveConstraintWarning, stacklevel=5
     )
