@@ -29,7 +29,7 @@ from benchmarks.training import constrained, labelled_words
 from tiltfit import Constraint, expect
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.tangent import Direction, tangent
+from tiltfit.inference.tangent import Direction
 from tiltfit.methods.alternating import moment_target
 from tiltfit.methods.generalized_expectation import ExpectationPenalty
 from tiltfit.methods.problem import Problem
@@ -82,8 +82,8 @@ def published(tokens: Tokens, constraints: list[Constraint], *, pairs: bool) -> 
         potentials = model.potentials(weights)
         assert potentials.edge is not None
         assert tilt.parent is not None
-        here = tangent(
-            tilt.structure, Potentials(potentials.node, potentials.edge[tilt.parent]), tilt.workers, tilt.weight
+        here = tilt.structure.tangent(
+            Potentials(potentials.node, potentials.edge[tilt.parent]), tilt.workers, tilt.weight
         )
         slope = tilt.penalty.grad(tilt.shared_expectation(here.marginals))
         assert slope is not None

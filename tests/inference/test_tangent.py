@@ -13,7 +13,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.tangent import Direction, tangent
+from tiltfit.inference.tangent import Direction
 
 
 def covariances(node, edge, kind, g, G):
@@ -64,7 +64,7 @@ def cases(draw):
 @given(cases())
 def test_on_chains_they_are_covariances(case):
     chains, potentials, direction, weight = case
-    found = tangent(chains, potentials, Workers(1), weight)
+    found = chains.tangent(potentials, Workers(1), weight)
     plain = chains.infer(potentials, weight=weight)
     np.testing.assert_allclose(found.marginals.log_z, plain.log_z, rtol=1e-12)
     np.testing.assert_allclose(found.marginals.node, plain.node, atol=1e-12)
@@ -89,10 +89,10 @@ def test_long_chains_lose_nothing():
     n, n_labels = 10_000, 3
     node, g = rng.normal(size=(n, n_labels)), 1e3 * rng.normal(size=(n, n_labels))
     chains = Chains(np.array([0, n]), np.zeros(n, dtype=np.int32), 1)
-    moved, _ = tangent(chains, Potentials(node, np.zeros((1, 3, 3))), Workers(1), np.ones(1)).along(
+    moved, _ = chains.tangent(Potentials(node, np.zeros((1, 3, 3))), Workers(1), np.ones(1)).along(
         Direction.along(Potentials(g))
     )
-    alone, _ = tangent(Independent(n), Potentials(node), Workers(1), np.ones(n)).along(Direction.along(Potentials(g)))
+    alone, _ = Independent(n).tangent(Potentials(node), Workers(1), np.ones(n)).along(Direction.along(Potentials(g)))
     np.testing.assert_allclose(moved, alone, atol=1e-9)
 
 
@@ -100,9 +100,7 @@ def test_independent_positions_by_finite_differences():
     rng = np.random.default_rng(1)
     node, g = rng.normal(size=(5, 4)), rng.normal(size=(5, 4))
     node[2, 1] = -np.inf
-    moved, edge = tangent(Independent(5), Potentials(node), Workers(1), np.ones(5)).along(
-        Direction.along(Potentials(g))
-    )
+    moved, edge = Independent(5).tangent(Potentials(node), Workers(1), np.ones(5)).along(Direction.along(Potentials(g)))
     h = 1e-6
     up, down = (Independent(5).infer(Potentials(node + sign * h * g)).node for sign in (1, -1))
     np.testing.assert_allclose(moved, (up - down) / (2 * h), atol=1e-8)
@@ -117,7 +115,7 @@ def test_threads_change_nothing(n_labels):
     node, edge = rng.normal(size=(lengths.sum(), n_labels)), rng.normal(size=(2, n_labels, n_labels))
     direction = Potentials(rng.normal(size=node.shape), rng.normal(size=edge.shape))
     one, three = (
-        tangent(chains, Potentials(node, edge), Workers(n), np.ones(80)).along(Direction.along(direction))
+        chains.tangent(Potentials(node, edge), Workers(n), np.ones(80)).along(Direction.along(direction))
         for n in (1, 3)
     )
     np.testing.assert_array_equal(one[0], three[0])

@@ -24,7 +24,6 @@ from tiltfit.features.observed import ObservedFeatures
 from tiltfit.features.tokens import TokenEncoder, TokenTemplates
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.priced import impossible
 from tiltfit.language.scheme import invalid, is_scheme, parse
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
@@ -174,7 +173,7 @@ def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
         return
     here = Potentials(model.base.node[model.structure.positions(grounded.touched)], model.base.edge)
     ruled = tilt.base(here, np.zeros(len(grounded.touched)))
-    empty = impossible(tilt.structure, ruled, model.workers)
+    empty = tilt.structure.impossible(ruled, model.workers)
     if len(empty):
         raise ConflictError(
             f"No well-formed labelling (BIO or IOBES) is left for sequence {grounded.touched[empty[0]]}: its known "

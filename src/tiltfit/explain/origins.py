@@ -36,7 +36,7 @@ from tiltfit.explain.view import Estimator, View
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.tangent import Direction, tangent
+from tiltfit.inference.tangent import Direction
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Tilt
@@ -166,7 +166,7 @@ class Path:
         example = np.empty(0, dtype=np.intp)
         if isinstance(structure, Chains):
             structure, example = _refined(structure, [_on_edges(s, view, positions) for s in said])
-            kinds = tilt.structure.kind[example]  # type: ignore[union-attr]
+            kinds = tilt.structure.kind[example]
             assert tilt.parent is not None
             assert base.edge is not None
             parent, edge = tilt.parent[kinds], base.edge[kinds]
@@ -201,7 +201,7 @@ class Path:
                 self.base.node + s * whole.node,
                 None if self.base.edge is None or whole.edge is None else self.base.edge + s * whole.edge,
             )
-            here = tangent(self.structure, at_s, self.view.model.workers, self.omega)
+            here = self.structure.tangent(at_s, self.view.model.workers, self.omega)
             for k, direction in enumerate(self.directions):
                 node, edge = here.along(direction)
                 nodes[k] += ds * node[where[k]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,9 @@ from tiltfit.errors import DataError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.grouping import Grouping, edge_chunks, grouped
 from tiltfit.inference.potentials import Marginals, Potentials
+
+if TYPE_CHECKING:
+    from tiltfit.inference.tangent import ChainTangent
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -40,6 +43,7 @@ class Chains:
     offsets: IntArray
     kind: npt.NDArray[np.int32]
     n_kinds: int
+    has_edges: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if len(self.offsets) == 0 or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 1):
@@ -52,6 +56,18 @@ class Chains:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    @property
+    def is_sampled(self) -> bool:
+        return False
+
+    @property
+    def chains(self) -> Self:
+        return self
+
+    @property
+    def unpriced(self) -> Chains:
+        return self
 
     @cached_property
     def lengths(self) -> IntArray:
@@ -66,6 +82,13 @@ class Chains:
     def last(self) -> IntArray:
         """The last position of every sequence."""
         return self.offsets[1:] - 1
+
+    @cached_property
+    def second(self) -> IntArray:
+        """The positions that an edge leads to: all but the first of every sequence."""
+        inner = np.ones(len(self.kind), dtype=np.bool_)
+        inner[self.first] = False
+        return np.flatnonzero(inner)
 
     def spread(self, values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """One value a sequence → one a position."""
@@ -88,13 +111,28 @@ class Chains:
         """``take`` with the kinds of edge that occur there alone (at least one), and which kinds these are: in the
         order in which they occur, so that the result does not depend on how others were numbered."""
         few = self.take(sequences)
-        inner = np.ones(len(few.kind), dtype=np.bool_)
-        inner[few.first] = False
-        kinds, at, number = np.unique(few.kind[inner], return_index=True, return_inverse=True)
+        kinds, at, number = np.unique(few.kind[few.second], return_index=True, return_inverse=True)
         kind, order = np.zeros(len(few.kind), dtype=np.int32), np.argsort(at)
-        kind[inner] = np.argsort(order)[number.ravel()]
+        kind[few.second] = np.argsort(order)[number.ravel()]
         kinds = kinds[order] if len(kinds) else np.zeros(1, dtype=np.int32)
         return replace(few, kind=kind, n_kinds=len(kinds)), kinds.astype(np.intp)
+
+    def edge_zeros(self, n_labels: int) -> FloatArray:
+        """A table of zeros [K, L, L]."""
+        return np.zeros((self.n_kinds, n_labels, n_labels))
+
+    def count_pairs(self, labels: IntArray, weight: FloatArray, n_labels: int) -> FloatArray:
+        """[K, L, L]: Σ weight[t] over edges into t of kind k whose labels are i and j; ``weight``: one per position."""
+        second = self.second
+        cell = (self.kind[second] * n_labels + labels[second - 1]) * n_labels + labels[second]
+        sums = np.bincount(cell, weights=weight[second], minlength=self.n_kinds * n_labels**2)
+        return np.asarray(sums, dtype=np.float64).reshape(self.n_kinds, n_labels, n_labels)
+
+    def weigh_kinds(self, weight: FloatArray) -> FloatArray:
+        """The weighted number of edges of each kind; ``weight``: one per sequence."""
+        on_edges = self.spread(weight)
+        on_edges[self.first] = 0.0
+        return np.asarray(np.bincount(self.kind, weights=on_edges, minlength=self.n_kinds), dtype=np.float64)
 
     def infer(
         self,
@@ -123,6 +161,18 @@ class Chains:
 
         (workers or Workers()).run(run, grouping.work, each=0.27 * node.shape[1])
         return Marginals(log_z, node, kernels.chunks.add_up(edges))
+
+    def estimate(
+        self,
+        potentials: Potentials,
+        n_steps: int,
+        seed: int,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+    ) -> Marginals:
+        """``infer``; priced chains may take ``n_steps`` steps of a sampler instead."""
+        return self.infer(potentials, workers, weight=weight)
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The most probable labelling (Viterbi), one label a position, and its score, the sum of its potentials, one a
@@ -155,10 +205,7 @@ class Chains:
     def score(self, potentials: Potentials, labels: IntArray) -> FloatArray:
         """The sum of potentials of these labels, one a position, of every sequence."""
         node, edge = self.checked(potentials)
-        terms = node[np.arange(len(labels)), labels]
-        inner = np.ones(len(labels), dtype=np.bool_)
-        inner[self.first] = False
-        second = np.flatnonzero(inner)
+        terms, second = node[np.arange(len(labels)), labels], self.second
         terms[second] += edge[self.kind[second], labels[second - 1], labels[second]]
         return np.asarray(np.add.reduceat(terms, self.first), dtype=np.float64)
 
@@ -192,6 +239,16 @@ class Chains:
         (workers or Workers()).run(run, self.offsets, each=node.shape[1] ** 2)
         return labels
 
+    def impossible(self, potentials: Potentials, workers: Workers | None = None) -> IntArray:
+        """The numbers of the sequences that certainly have no possible labels."""
+        return np.flatnonzero(self.best(potentials, workers)[1] == -np.inf)
+
+    def tangent(self, potentials: Potentials, workers: Workers, weight: FloatArray) -> ChainTangent:
+        """How marginals move with the potentials; ``weight``: one per sequence."""
+        from tiltfit.inference.tangent import ChainTangent
+
+        return ChainTangent(self, potentials, workers, weight)
+
     def cuts(self, n_labels: int) -> IntArray:
         """Bounds of chunks of sequences, for kernels that take one sequence after the other."""
         return edge_chunks(self.offsets, self.n_kinds, n_labels)
@@ -224,7 +281,7 @@ class Chains:
         node, edge = potentials.node, potentials.edge
         n_labels = node.shape[1]
         if edge is None:
-            edge = np.zeros((self.n_kinds, n_labels, n_labels))
+            edge = self.edge_zeros(n_labels)
         if len(node) != self.offsets[-1] or edge.shape != (self.n_kinds, n_labels, n_labels):
             raise DataError(
                 f"Potentials of shape {node.shape} and {edge.shape} do not fit {self.offsets[-1]} positions"

@@ -6,7 +6,7 @@ log Z_i = log Σ_y exp(s_iy),   p_iy = exp(s_iy − log Z_i).   Cost O(N·L).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,37 +16,66 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Marginals, Potentials
 
+if TYPE_CHECKING:
+    from tiltfit.inference.tangent import IndependentTangent
+
 
 @dataclass(frozen=True, eq=False)
 class Independent:
-    """``n`` instances of one position each: chains of length one (``inference.chain.Chains`` is the general case)."""
+    """``n`` instances of one position each: the ``Structure`` of documents."""
 
     n: int
+    has_edges: ClassVar[bool] = False
+    is_sampled: ClassVar[bool] = False
+    n_kinds: ClassVar[int] = 0
 
     def __len__(self) -> int:
         return self.n
 
     @property
+    def chains(self) -> None:
+        return None
+
+    @property
+    def unpriced(self) -> Independent:
+        return self
+
+    @property
+    def kind(self) -> npt.NDArray[np.int32]:
+        return np.zeros(self.n, dtype=np.int32)
+
+    @property
     def first(self) -> IntArray:
-        """The first position of every instance."""
         return np.arange(self.n)
 
     @property
     def last(self) -> IntArray:
-        """The last position of every instance."""
         return np.arange(self.n)
 
+    @property
+    def second(self) -> IntArray:
+        return np.empty(0, dtype=np.intp)
+
     def spread(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """One value an instance, as one a position."""
         return values
 
     def positions(self, instances: IntArray) -> IntArray:
-        """The positions of these instances."""
         return instances
 
     def take(self, instances: IntArray) -> Independent:
-        """These instances only."""
         return Independent(len(instances))
+
+    def narrow(self, instances: IntArray) -> tuple[Independent, IntArray]:
+        return self.take(instances), np.empty(0, dtype=np.intp)
+
+    def edge_zeros(self, n_labels: int) -> None:
+        return None
+
+    def count_pairs(self, labels: IntArray, weight: FloatArray, n_labels: int) -> None:
+        return None
+
+    def weigh_kinds(self, weight: FloatArray) -> FloatArray:
+        return np.empty(0)
 
     def infer(
         self,
@@ -58,6 +87,18 @@ class Independent:
     ) -> Marginals:
         """log Z and marginals. There are no edges, so ``weight`` (of their sums) has no effect."""
         return infer(potentials, workers, overwrite=overwrite)
+
+    def estimate(
+        self,
+        potentials: Potentials,
+        n_steps: int,
+        seed: int,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+    ) -> Marginals:
+        """``infer``: nothing is sampled."""
+        return infer(potentials, workers)
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
         """The best label of every position, and its score."""
@@ -73,6 +114,14 @@ class Independent:
         labels[: order.shape[1]] = np.where(found > -np.inf, order, -1).T
         scores[:, : order.shape[1]] = found
         return labels, scores
+
+    def impossible(self, potentials: Potentials, workers: Workers | None = None) -> IntArray:
+        return np.flatnonzero(self.best(potentials)[1] == -np.inf)
+
+    def tangent(self, potentials: Potentials, workers: Workers, weight: FloatArray) -> IndependentTangent:
+        from tiltfit.inference.tangent import IndependentTangent
+
+        return IndependentTangent(self.infer(potentials, workers), weight)
 
 
 def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: bool = False) -> Marginals:

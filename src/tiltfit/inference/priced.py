@@ -18,7 +18,6 @@ from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.choice import affordable, infer
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
@@ -59,6 +58,29 @@ class PricedChains(Chains):
         prices = self._prices(potentials)
         return marginals(infer(self._whole, potentials, prices, None, 1, workers, how="exact", weight=weight))
 
+    @property
+    def is_sampled(self) -> bool:
+        return self.sampled
+
+    @cached_property
+    def unpriced(self) -> Chains:
+        return Chains(self.offsets, self.kind, self.n_kinds)
+
+    def estimate(
+        self,
+        potentials: Potentials,
+        n_steps: int,
+        seed: int,
+        workers: Workers | None = None,
+        *,
+        weight: FloatArray | None = None,
+    ) -> Marginals:
+        """``infer``; where q is sampled, by ``n_steps`` steps after as many of burn-in, from this seed."""
+        if not self.sampled:
+            return self.infer(potentials, workers, weight=weight)
+        state = self._whole.start(seed)
+        return marginals(self.walk(potentials, state, n_steps, workers, weight=weight, burn_in=n_steps))
+
     def start(self) -> SamplerState:
         """The state of the sampler before its first step."""
         return self._whole.start(self.seed)
@@ -93,20 +115,17 @@ class PricedChains(Chains):
         """The best label sequences under the prices, and whether that is proven."""
         return self._whole.best(potentials, self._prices(potentials), workers)
 
+    def impossible(self, potentials: Potentials, workers: Workers | None = None) -> IntArray:
+        """The numbers of the sequences for which it is proven that no labels are possible."""
+        best = self.best_whole(potentials, workers)
+        return np.flatnonzero((best.scores == -np.inf) & best.proven)
+
     @cached_property
     def _whole(self) -> WholeChains:
-        return WholeChains(Chains(self.offsets, self.kind, self.n_kinds), self.statistics)
+        return WholeChains(self.unpriced, self.statistics)
 
     def _prices(self, potentials: Potentials) -> FloatArray:
         return np.zeros(len(self.statistics)) if potentials.whole is None else potentials.whole
-
-
-def impossible(structure: Independent | Chains, potentials: Potentials, workers: Workers | None = None) -> IntArray:
-    """The numbers of the instances for which it is certain that no labels are possible."""
-    if isinstance(structure, PricedChains):
-        best = structure.best_whole(potentials, workers)
-        return np.flatnonzero((best.scores == -np.inf) & best.proven)
-    return np.flatnonzero(structure.best(potentials, workers)[1] == -np.inf)
 
 
 def marginals(found: WholeMarginals) -> Marginals:

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 
 
@@ -48,13 +47,6 @@ class Tangent(Protocol):
         """The derivatives of weighted ``marginals.node`` and ``marginals.edge`` when potentials move along
         ``direction``, which is finite."""
         ...
-
-
-def tangent(structure: Independent | Chains, potentials: Potentials, workers: Workers, weight: FloatArray) -> Tangent:
-    """``weight``: one an instance."""
-    if isinstance(structure, Independent):
-        return IndependentTangent(structure.infer(potentials, workers), weight)
-    return ChainTangent(structure, potentials, workers, weight)
 
 
 @dataclass(frozen=True, eq=False)

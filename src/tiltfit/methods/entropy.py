@@ -20,7 +20,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.tangent import Direction, tangent
+from tiltfit.inference.tangent import Direction
 from tiltfit.methods.checks import check_number
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
@@ -51,7 +51,7 @@ class Entropy:
     def __call__(self, weights: FloatArray) -> Term:
         model = self.model
         potentials = model.potentials(weights)
-        here = tangent(model.structure, potentials, model.workers, self.weight)
+        here = model.structure.tangent(potentials, model.workers, self.weight)
         p, s = here.marginals, _finite(potentials)
         score = float(model.structure.spread(self.weight) @ np.einsum("ty,ty->t", p.node, s.node))
         if s.edge is not None and p.edge is not None:

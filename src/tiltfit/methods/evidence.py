@@ -21,7 +21,6 @@ from tiltfit.errors import TiltfitWarning
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.priced import impossible
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.journal import Journal
@@ -116,7 +115,7 @@ def _hopeless(problem: Problem, touched: IntArray, log_evidence: FloatArray, wha
     structure = problem.model.structure
     positions = structure.positions(touched)
     here = Potentials(base.node[positions] + log_evidence[positions], base.edge)
-    empty = touched[impossible(structure.take(touched), here, problem.model.workers)]
+    empty = touched[structure.take(touched).impossible(here, problem.model.workers)]
     if len(empty):
         noun = "sequence" if isinstance(structure, Chains) else "row"
         why = "valid_only=True" if isinstance(structure, Chains) else "base="

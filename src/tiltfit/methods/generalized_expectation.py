@@ -23,7 +23,6 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.tangent import tangent
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About, DistributedAs
 from tiltfit.language.sentences import titled
@@ -46,7 +45,7 @@ class ExpectationPenalty:
         tilt, features = self.tilt, self.model.features
         potentials = self.model.potentials(weights)
         edge = None if potentials.edge is None or tilt.parent is None else potentials.edge[tilt.parent]
-        here = tangent(tilt.structure, Potentials(potentials.node, edge), tilt.workers, tilt.weight)
+        here = tilt.structure.tangent(Potentials(potentials.node, edge), tilt.workers, tilt.weight)
         m = tilt.shared_expectation(here.marginals_at(tilt.features.node.places))
         slope = tilt.penalty.grad(m)
         assert slope is not None  # refused before

@@ -20,7 +20,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, did_you_mean, listed
-from tiltfit.inference.tangent import Direction, tangent
+from tiltfit.inference.tangent import Direction
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
@@ -90,7 +90,7 @@ class Proportions:
 
     def __call__(self, weights: FloatArray) -> Term:
         model, penalty = self.model, kl(self.shares, 1 / self.strength)
-        here = tangent(model.structure, model.potentials(weights), model.workers, self.weight)
+        here = model.structure.tangent(model.potentials(weights), model.workers, self.weight)
         size = model.structure.spread(self.weight)
         m = size @ here.marginals.node / size.sum()
         slope = penalty.grad(m)

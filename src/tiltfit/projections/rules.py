@@ -15,7 +15,6 @@ from tiltfit.inference.bounds import below_most, excess
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.priced import impossible
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
@@ -139,7 +138,7 @@ class Ban:
         """Refuse rules that leave an instance without any labelling; ``touched``: the instances of ``tilt``."""
         if tilt.rules is None:
             return
-        empty = impossible(tilt.structure, tilt.rules, tilt.workers)
+        empty = tilt.structure.impossible(tilt.rules, tilt.workers)
         if len(empty):
             instance = touched[empty[0]]
             here = self._sample.instance == instance
