@@ -11,7 +11,7 @@ from tests.cli.ads import CONSTRAINTS as OF_ADS
 from tests.cli.ads import conll, document, refused, run
 from tests.cli.streams import CHUNK, documents, folder_of, lines, online, trained
 
-from tiltfit import load
+from tiltfit import TiltClassifier, load
 from tiltfit.cli import online_options
 from tiltfit.cli.checkpoint import Place
 from tiltfit.errors import ModelFileError
@@ -145,6 +145,25 @@ def test_a_number_that_is_missing(folder: Path, tmp_path: Path) -> None:
     how = ("--fresh", "--column", "season", "--on-error", "skip")
     out, _ = trained(folder, "-o", tmp_path / "m.tilt", *how, data=data)
     assert "Learned from 300 documents" in out
+
+
+def test_many_blanks_take_few_attempts(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error names all of them, so none of them costs an attempt of its own."""
+    data = with_lines(folder, *[{"text": "ice"}] * 200)
+    attempts = []
+    learn = TiltClassifier.partial_fit
+
+    def counted(model: TiltClassifier, *arguments: Any) -> TiltClassifier:
+        attempts.append(model)
+        return learn(model, *arguments)
+
+    monkeypatch.setattr(TiltClassifier, "partial_fit", counted)
+    how = ("--fresh", "--column", "season", "--on-error", "skip")
+    out, _ = trained(folder, "-o", tmp_path / "m.tilt", *how, data=data)
+    assert "Learned from 300 documents" in out
+    assert "Left out 200 records:" in out
+    assert "x.jsonl, line 152: left out for the same reason." in out
+    assert len(attempts) <= 2 * (500 // CHUNK + 1)  # a chunk fails at most once
 
 
 def test_a_column_that_is_not_there(folder: Path, tmp_path: Path) -> None:

@@ -40,6 +40,15 @@ def test_an_unknown_label_is_found_in_its_file(tagging: Path, tmp_path: Path) ->
     assert f"Sequence 1 begins at {tmp_path / 'd.conll'}, line 3." in err
 
 
+def test_a_constraint_whose_name_mentions_a_sequence_is_no_sequence(tmp_path: Path) -> None:
+    (tmp_path / "t.conll").write_text("big\tsize\nroom\tsize\n\ncall\tcontact\n")
+    head = 'version = 1\nclasses = ["contact", "size"]\n[[constraint]]\nname = "rule for sequence 1 of the book"\n'
+    (tmp_path / "c.toml").write_text(head + 'label = "sizes"\ngiven = { word = "big" }\nabout = 0.5\n')
+    err = refused("train", tmp_path / "t.conll", "-c", tmp_path / "c.toml", "-o", tmp_path / "m.tilt")
+    assert "The constraint 'rule for sequence 1 of the book' names the label 'sizes'" in err
+    assert "begins at" not in err
+
+
 def test_bio_violations_are_found_in_their_file(tmp_path: Path) -> None:
     (tmp_path / "d.conll").write_text("a\tO\nb\tB-x\n\nc\tO\nd\tI-x\n")
     base = ["train", tmp_path / "d.conll", "-o", tmp_path / "m.tilt"]

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from tiltfit.cli.fitting import Job, declared_classes, estimator_of, labels_of
 from tiltfit.cli.output import class_name
-from tiltfit.errors import DataError, DataFileError, TiltfitError, UnsupportedError, did_you_mean
+from tiltfit.errors import DataError, DataFileError, TiltfitError, did_you_mean
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
 
-_QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")  # names of constraints, which may say anything
-_NUMBERED = re.compile(r"\b(?:[Ss]equence|[Rr]ow) (\d+)\b")
 ADVICE = "--on-error skip leaves such records out, and counts them."
 _NAMES = 10  # of classes in a message
 
@@ -47,11 +44,12 @@ class Pupil:
             try:
                 model.partial_fit(rows.X, rows.y)
             except TiltfitError as error:
-                found = _NUMBERED.search(_QUOTED.sub("", str(error)))
-                if isinstance(error, UnsupportedError) or found is None or int(found[1]) >= len(rows):
+                if error.instance is None:
                     raise
-                k = int(found[1])
-                rows = self._without(rows, {k: type(error)(f"{rows.origins[k]}: {error}")}, problems)
+                bad = dict.fromkeys(error.instances, "left out for the same reason.") | {error.instance: str(error)}
+                rows = self._without(
+                    rows, {k: error.with_message(f"{rows.origins[k]}: {why}") for k, why in bad.items()}, problems
+                )
             else:
                 self.model = model
                 break
@@ -89,7 +87,7 @@ class Pupil:
     ) -> Dataset | SequenceDataset:
         if bad and self.on_error == "fail":
             error = next(iter(bad.values()))
-            raise type(error)(f"{str(error).rstrip()} {ADVICE}")
+            raise error.with_message(f"{str(error).rstrip()} {ADVICE}")
         problems += map(str, bad.values())
         return _kept(rows, [i for i in range(len(rows)) if i not in bad]) if bad else rows
 

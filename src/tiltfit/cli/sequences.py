@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,6 @@ from tiltfit.errors import TiltfitError
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet
     from tiltfit.data.readers import SequenceDataset
-
-_SEQUENCE = re.compile(r"\b[Ss]equence (\d+)\b")
 
 
 def columns_named(constraints: ConstraintSet | None) -> list[str]:
@@ -48,12 +45,11 @@ def n_tokens(rows: SequenceDataset) -> int:
 
 @contextmanager
 def located(rows: SequenceDataset) -> Iterator[None]:
-    """Errors that speak of a sequence by its number also say in which file it stands."""
+    """Add to errors about a sequence the file and the line where it begins."""
     try:
         yield
     except TiltfitError as error:
-        found = _SEQUENCE.search(str(error))
-        if found is None or int(found[1]) >= len(rows):
+        if error.instance is None:
             raise
-        where = f"Sequence {found[1]} begins at {rows.origins[int(found[1])]}."
-        raise type(error)(f"{str(error).rstrip()} {where}") from error
+        where = f"Sequence {error.instance} begins at {rows.origins[error.instance]}."
+        raise error.with_message(f"{str(error).rstrip()} {where}") from error

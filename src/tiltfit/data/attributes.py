@@ -45,8 +45,8 @@ class AttributeRows(Sequence[Attributes]):
         return self.items[index]
 
     @staticmethod
-    def of(items: Sequence[Attributes], place: Callable[[int], str] | None = None) -> AttributeRows:
-        """Read the attributes of every position; ``place(i)`` says in messages where position i stands."""
+    def of(items: Sequence[Attributes], refused: Callable[[int, str], DataError] | None = None) -> AttributeRows:
+        """Read the attributes of every position; ``refused(i, why)`` makes the error about position i."""
         if isinstance(items, AttributeRows):
             return items
         columns: dict[str, int] = {}
@@ -56,9 +56,9 @@ class AttributeRows(Sequence[Attributes]):
                 for name, value in _pairs(item):
                     indices.append(columns.setdefault(name, len(columns)))
                     values.append(value)
-            except _Refused as refused:
-                where = place(i) if place is not None else f"Position {i}"
-                raise DataError(f"{where} {refused}") from None
+            except _Refused as error:
+                why = str(error)
+                raise (DataError(f"Position {i} {why}") if refused is None else refused(i, why)) from None
             ends.append(len(indices))
         parts = (np.array(values), np.array(indices, dtype=np.int32), np.array(ends, dtype=np.int64))
         matrix = sparse.csr_array(parts, shape=(len(items), len(columns)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,10 +27,19 @@ class Origin:
     name: str = "X"
 
     def of(self, offsets: IntArray, i: int) -> str:
-        """Where position i stands, by its sequence."""
-        k = int(np.searchsorted(offsets, i, side="right")) - 1
+        """Return the place of position i, by its sequence."""
+        k = _sequence(offsets, i)
         t = i - int(offsets[k])
         return f"Position {t} of sequence {k} ({self.name}[{k}][{t}])"
+
+    def refused(self, offsets: IntArray, i: int, why: str, others: Iterable[int] = ()) -> DataError:
+        """Return an error about position i; ``others`` are further positions with the same fault."""
+        instances = dict.fromkeys(_sequence(offsets, j) for j in (i, *others))
+        return DataError(f"{self.of(offsets, i)} {why}", instances=instances)
+
+
+def _sequence(offsets: IntArray, i: int) -> int:
+    return int(np.searchsorted(offsets, i, side="right")) - 1
 
 
 def flatten(X: Any, origin: Origin) -> tuple[Sequence[Any], IntArray]:
@@ -48,7 +57,7 @@ def flatten(X: Any, origin: Origin) -> tuple[Sequence[Any], IntArray]:
         flat = [str(token) for token in flat]  # NumPy's strings become plain ones
         _check_tokens(flat, offsets, origin)
         return flat, offsets
-    return AttributeRows.of(flat, lambda i: origin.of(offsets, i)), offsets
+    return AttributeRows.of(flat, lambda i, why: origin.refused(offsets, i, why)), offsets
 
 
 def _rows(X: Any, origin: Origin) -> list[Any]:
@@ -67,18 +76,20 @@ def _row(row: Any, k: int, origin: Origin) -> Sequence[Any]:
     if isinstance(row, str | bytes):
         raise DataError(
             f"Sequence {k} ({origin.name}[{k}]) is a text, {row!r:.60}, where a list of tokens is expected. "
-            "Did you mean text.split()?"
+            "Did you mean text.split()?",
+            instance=k,
         )
     if isinstance(row, np.ndarray) and row.ndim == 1:
         return list(row.tolist())
     if hasattr(row, "to_list") or (isinstance(row, Sequence) and not isinstance(row, Mapping)):
         return list(row)
     if not hasattr(row, "__len__") and is_missing(row):
-        raise DataError(f"Sequence {k} ({origin.name}[{k}]) is missing ({row!r}). Leave it out of X.")
+        raise DataError(f"Sequence {k} ({origin.name}[{k}]) is missing ({row!r}). Leave it out of X.", instance=k)
     hint = " Is this one position? Then a list around it is missing." if isinstance(row, Mapping | set) else ""
     raise DataError(
         f"Sequence {k} ({origin.name}[{k}]) must be a list of tokens or of attributes, "
-        f"but is of type {type(row).__name__}.{hint}"
+        f"but is of type {type(row).__name__}.{hint}",
+        instance=k,
     )
 
 
@@ -88,23 +99,18 @@ def _refuse_strangers(flat: Sequence[Any], offsets: IntArray, origin: Origin) ->
     for i, item in enumerate(flat):
         if isinstance(item, str) if tokens else isinstance(item, _ATTRIBUTES):
             continue
-        where = origin.of(offsets, i)
+        everywhere = "Pass tokens everywhere, or attributes everywhere."
         if isinstance(item, _ATTRIBUTES):
-            raise DataError(
-                f"{where} holds attributes, but {_start(origin, offsets)} is the token {flat[0]!r:.60}. "
-                "Pass tokens everywhere, or attributes everywhere."
-            )
+            why = f"holds attributes, but {_start(origin, offsets)} is the token {flat[0]!r:.60}. {everywhere}"
+            raise origin.refused(offsets, i, why)
         if isinstance(item, str) and isinstance(flat[0], _ATTRIBUTES):
-            raise DataError(
-                f"{where} is the token {item!r:.60}, but {_start(origin, offsets)} holds attributes. "
-                "Pass tokens everywhere, or attributes everywhere."
-            )
+            why = f"is the token {item!r:.60}, but {_start(origin, offsets)} holds attributes. {everywhere}"
+            raise origin.refused(offsets, i, why)
         hint = " Decode it: token.decode()." if isinstance(item, bytes) else " Turn it into text: str(token)."
         missing = not hasattr(item, "__len__") and is_missing(item)
-        raise DataError(
-            f"{where} is {item!r:.60} ({type(item).__name__}), but a token is a string."
-            f"{' Leave it out, or write what stands there.' if missing else hint}"
-        )
+        advice = " Leave it out, or write what stands there." if missing else hint
+        why = f"is {item!r:.60} ({type(item).__name__}), but a token is a string.{advice}"
+        raise origin.refused(offsets, i, why)
 
 
 def _start(origin: Origin, offsets: IntArray) -> str:
@@ -113,11 +119,11 @@ def _start(origin: Origin, offsets: IntArray) -> str:
 
 
 def _check_tokens(flat: list[str], offsets: IntArray, origin: Origin) -> None:
-    """Looks at every distinct token once."""
-    for token in dict.fromkeys(flat):
-        why = unfit(token)
-        if why is not None:
-            raise DataError(f"{origin.of(offsets, flat.index(token))} {why}")
+    """Look at every distinct token once."""
+    bad = {token: why for token in dict.fromkeys(flat) if (why := unfit(token)) is not None}
+    if bad:
+        first, *others = (i for i, token in enumerate(flat) if token in bad)
+        raise origin.refused(offsets, first, bad[flat[first]], others)
 
 
 def unfit(token: str) -> str | None:

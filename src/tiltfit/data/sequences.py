@@ -9,7 +9,7 @@ names or dicts), a list of documents of spaCy, or a mapping, a data frame or ano
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -64,6 +64,10 @@ class Sequences:
     def place(self, i: int, name: str | None = None) -> str:
         """Where position i stands: ``"Position 2 of sequence 0 (X[0][2])"``; ``name`` replaces X, as in ``y[0][2]``."""
         return (self.origin if name is None else Origin(name)).of(self.offsets, i)
+
+    def refused(self, i: int, why: str, name: str | None = None, others: Iterable[int] = ()) -> DataError:
+        """Return an error about position i of X, or of ``name``; ``others`` are positions with the same fault."""
+        return (self.origin if name is None else Origin(name)).refused(self.offsets, i, why, others)
 
     def split(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """One value a position, cut into one array a sequence."""
@@ -208,7 +212,9 @@ def _refuse_empty(sequences: Sequences) -> None:
         raise DataError("X has no sequences: at least one is needed.")
     if len(empty):
         more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
-        raise DataError(f"Sequence {empty[0]}{more} is empty. Leave it out: there is nothing to learn from it.")
+        raise DataError(
+            f"Sequence {empty[0]}{more} is empty. Leave it out: there is nothing to learn from it.", instances=empty
+        )
 
 
 def _is_table(X: object) -> bool:

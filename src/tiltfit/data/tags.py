@@ -72,12 +72,12 @@ def encode_known_tags(
     for key in known:
         if key not in number:
             i = int(np.flatnonzero(codes == seen[key])[0])
-            raise _unknown(key[1], f"{sequences.place(i, 'y')} is labelled", found.tolist())
+            raise _unknown(sequences, i, "is labelled", key[1], found.tolist())
         table[seen[key]] = number[key]
     for i, held in sets.items():
         for key in held:
             if key not in number:
-                raise _unknown(key[1], f"{sequences.place(i, 'y')} is a set with the label", found.tolist())
+                raise _unknown(sequences, i, "is a set with the label", key[1], found.tolist())
     allowed = {i: [number[key] for key in held] for i, held in sets.items()}
     return found, table[codes], ruled_out(allowed, sequences.n, len(found))
 
@@ -95,7 +95,8 @@ def _appearances(y: object, sequences: Sequences, seen: dict[Key, int], sets: di
         if len(labels) != end - start:
             raise DataError(
                 f"Sequence {k} has {end - start} positions, but y[{k}] has {len(labels)} labels. "
-                "Give one label a position (None where it is unknown)."
+                "Give one label per position (None where it is unknown).",
+                instance=k,
             )
         for i, given in enumerate(labels, start):
             value = given if type(given) in _PLAIN else single(given)
@@ -114,7 +115,7 @@ def _refuse_empty(sequences: Sequences, seen: dict[Key, int], codes: IntArray, d
     number = seen.get((str, ""))
     if number is not None and "" not in (declared or ()):
         i = int(np.argmax(codes == number))
-        raise DataError(f"{sequences.place(i, 'y')} is an empty text. Write None where a label is not known.")
+        raise sequences.refused(i, "is an empty text. Write None where a label is not known.", "y")
 
 
 def _is_unknown(value: object) -> bool:
@@ -140,7 +141,8 @@ def _labels(row: Any, k: int) -> list[Any]:
         return list(row.to_list())
     raise DataError(
         f"y[{k}] is {row!r:.80}, but must be a list with one label for each position of sequence {k} "
-        "(None where it is unknown), or None."
+        "(None where it is unknown), or None.",
+        instance=k,
     )
 
 
@@ -210,8 +212,9 @@ def _key(value: Any) -> Key:
     return type(value), value
 
 
-def _unknown(value: object, where: str, classes: list[Any]) -> UnknownLabelError:
+def _unknown(sequences: Sequences, i: int, does: str, value: object, classes: list[Any]) -> UnknownLabelError:
     same = next((c for c in classes if str(c) == str(value)), None)
     hint = did_you_mean(value, classes) if same is None else f" {same!r} and {value!r} are of different types."
     known = ", ".join(map(repr, classes))
-    return UnknownLabelError(f"{where} {value!r}, which is not one of the classes ({known}).{hint}")
+    found = sequences.refused(i, f"{does} {value!r}, which is not one of the classes ({known}).{hint}", "y")
+    return UnknownLabelError(*found.args, instance=found.instance)

@@ -43,7 +43,7 @@ def log_base(base: Any, X: Any, n: int, classes: npt.NDArray[Any], *, fitting: b
         raise DataError(f"base= has the shape {shares.shape}, but there are {n} rows and {len(classes)} classes.")
     bad = np.flatnonzero(~(np.isfinite(shares).all(axis=1) & (shares >= 0).all(axis=1) & (shares.sum(axis=1) > 0)))
     if len(bad):
-        raise DataError(f"base= is not a distribution in row {bad[0]}: {shares[bad[0]].tolist()}.")
+        raise DataError(f"base= is not a distribution in row {bad[0]}: {shares[bad[0]].tolist()}.", instances=bad)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(shares / shares.sum(axis=1, keepdims=True)))
 
@@ -62,14 +62,16 @@ def refuse_impossible_labels(
     if len(zero):
         raise DataError(
             f"base= gives probability 0 to the label {classes.tolist()[labels[zero[0]]]!r} of row {zero[0]}. "
-            "Mix base= with a little of the uniform distribution, or correct the label."
+            "Mix base= with a little of the uniform distribution, or correct the label.",
+            instances=zero,
         )
     if banned is not None:
         zero = np.flatnonzero((banned | np.isneginf(base)).all(axis=1))
         if len(zero):
             raise DataError(
                 f"base= gives probability 0 to every label of the set in row {zero[0]}. Mix base= with a little of the "
-                "uniform distribution, or correct the set."
+                "uniform distribution, or correct the set.",
+                instances=zero,
             )
 
 

@@ -39,10 +39,12 @@ def as_texts(X: object) -> list[str] | None:
     values = [value.text if is_document(value) else value for value in values]
     if not values or not any(isinstance(v, str) for v in values):
         return None
-    for i, value in enumerate(values):
-        if not isinstance(value, str):
-            kind = "is missing" if is_missing(value) else f"is {value!r}"
-            raise DataError(f"X is a list of texts, but row {i} {kind}. Use '' for an empty text.")
+    bad = [i for i, value in enumerate(values) if not isinstance(value, str)]
+    if bad:
+        value = values[bad[0]]
+        kind = "is missing" if is_missing(value) else f"is {value!r}"
+        message = f"X is a list of texts, but row {bad[0]} {kind}. Use '' for an empty text."
+        raise DataError(message, instances=bad)
     return values
 
 
@@ -225,7 +227,8 @@ class TableEncoder:
         if len(bad):
             raise DataError(
                 f"Column {name!r} of X is NaN or infinite in {len(bad)} rows (row {bad[0]} first). "
-                "Fill it in or drop it."
+                "Fill it in or drop it.",
+                instances=bad,
             )
         return values
 

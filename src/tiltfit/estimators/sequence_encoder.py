@@ -151,11 +151,12 @@ def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Seque
     before, after = labels[inner - 1], labels[inner]
     bad[inner] |= (before >= 0) & (after >= 0) & pair[before, after]
     if bad.any():
-        i = int(np.argmax(bad))
-        raise DataError(
-            f"{sequences.place(i, 'y')} is labelled {classes[labels[i]]!r}, which may not stand there (BIO or IOBES). "
-            "Correct it, or leave out valid_only=True."
+        i, *others = map(int, np.flatnonzero(bad))
+        why = (
+            f"is labelled {classes[labels[i]]!r}, which may not stand there (BIO or IOBES). Correct it, or leave out "
+            "valid_only=True."
         )
+        raise sequences.refused(i, why, "y", others)
 
 
 def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
@@ -166,7 +167,8 @@ def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
     if len(whole):
         raise DataError(
             f"Sequence {whole[0]} has no well-formed labelling with these classes (BIO or IOBES). Add the tag that is "
-            "missing to classes=, or leave out valid_only=True."
+            "missing to classes=, or leave out valid_only=True.",
+            instances=whole,
         )
     tilt = grounded.tilt
     if tilt is None or tilt.rules is None:
@@ -177,7 +179,9 @@ def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
     if len(empty):
         raise ConflictError(
             f"No well-formed labelling (BIO or IOBES) is left for sequence {grounded.touched[empty[0]]}: its known "
-            "labels and the constraints that rule labels out contradict it. Correct them, or leave out valid_only=True."
+            "labels and the constraints that rule labels out contradict it. Correct them, or leave out "
+            "valid_only=True.",
+            instances=grounded.touched[empty],
         )
 
 
@@ -257,8 +261,12 @@ def sequence_weights(sample_weight: Any, n: int) -> FloatArray:
     if weight.shape != (n,):
         raise DataError(f"sample_weight has the shape {weight.shape}, but there are {n} sequences.")
     if not np.all(np.isfinite(weight) & (weight >= 0)):
-        bad = int(np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))[0])
-        raise DataError(f"sample_weight is {weight[bad]} for sequence {bad}: it must be a number of at least 0.")
+        bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
+        raise DataError(
+            f"sample_weight is {weight[bad[0]]} for sequence {bad[0]}: it must be a number of at least 0.",
+            parameter="sample_weight",
+            instances=bad,
+        )
     if not np.any(weight > 0):
         raise DataError("sample_weight sums to zero: no sequence counts.")
     return weight

@@ -151,7 +151,8 @@ def refuse_counts(name: str, X: sparse.csr_array | FloatArray, names: Sequence[s
     raise DataError(
         f"{'Other' if binary else 'Negative'} values in data: model={name!r} generates "
         f"{'zeros and ones' if binary else 'counts'}, but column {(names[j] if names else j)!r} of X is "
-        f"{values[first]:.6g} in row {row}. {_INSTEAD[name]}"
+        f"{values[first]:.6g} in row {row}. {_INSTEAD[name]}",
+        instance=row,
     )
 
 

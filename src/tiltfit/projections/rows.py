@@ -231,7 +231,9 @@ def _by_value(
         raise ConstraintError(
             f"The constraint {title!r} is stated per {per.name!r}, but that column is missing in "
             f"{len(missing)} {noun}s where it applies ({noun} {missing[0]} first). Fill it in, or add a condition that "
-            f"leaves these {noun}s out."
+            f"leaves these {noun}s out.",
+            constraint=title,
+            instances=missing,
         )
     try:
         names, groups = np.unique(values, return_inverse=True)
