@@ -40,6 +40,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.methods.alternating import moment_target
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.moment import moment_objective
 from tiltfit.report.segments import score_tags
@@ -78,7 +79,7 @@ def iterations(race: Race, tokens: Tokens, turns: int) -> dict[str, Any]:
     theirs = crfsuite.trainer(tokens, observed=race.observed)
 
     def run(threads: int, n_iter: int) -> float:
-        solve_jointly(ours[threads], np.zeros(ours[threads].model.n_weights), max_iter=n_iter, tol=1e-12)
+        solve_jointly(ours[threads], np.zeros(ours[threads].model.n_weights), Run(max_iter=n_iter, tol=1e-12))
         return 1.0
 
     def their_run(n_iter: int, path: Path) -> float:
@@ -125,7 +126,7 @@ def optimum(train: Tokens, test: Tokens, *, tol: float = 1e-6, threads: int = 2)
         crfsuite.train(crfsuite.trainer(train, observed=True, epsilon=1e-9, delta=1e-10, period=10), 3000, path)
         theirs = features.flat(*crfsuite.tables(path, train))
         their_tags = crfsuite.predict(path, test)
-        fit = solve_jointly(ours, np.zeros(ours.model.n_weights), max_iter=3000, tol=tol)
+        fit = solve_jointly(ours, np.zeros(ours.model.n_weights), Run(max_iter=3000, tol=tol))
         value = ours.evaluate(theirs, None, 1e-6).value
     truth = [test.tags(s) for s in range(test.n_sequences)]
     return {
@@ -172,7 +173,7 @@ def gradients(tokens: Tokens, constraints: list[Constraint], turns: int, *, max_
     def joint() -> float:
         nonlocal inferred
         timed = Timed.of(free)
-        solve_jointly(timed, np.zeros(free.model.n_weights), max_iter=max_iter, tol=1e-3)
+        solve_jointly(timed, np.zeros(free.model.n_weights), Run(max_iter=max_iter, tol=1e-3))
         evaluations.append(float(np.mean(timed.spent)))
         inferred = float(np.mean(timed.inferred))
         return 1.0

@@ -25,6 +25,7 @@ from benchmarks.tokens import Tokens, chunks, generate
 from benchmarks.training import supervised
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 
 LIBRARIES = ("tiltfit", "CRFsuite")
 
@@ -45,14 +46,14 @@ def _ask(library: str, path: Path, max_iter: int) -> dict[str, Any]:
 
 def _ours(path: Path, max_iter: int) -> tuple[int, int]:
     small = supervised(generate(500, n_labels=4, n_words=200), Workers(2))
-    solve_jointly(small, np.zeros(small.model.n_weights), max_iter=2, tol=1e-12)  # compiles the kernels
+    solve_jointly(small, np.zeros(small.model.n_weights), Run(max_iter=2, tol=1e-12))  # compiles the kernels
     before = resident()
     tokens = _read(path)
     data = resident() - before
 
     def train() -> None:
         problem = supervised(tokens, Workers(2), alpha=crfsuite.ALPHA)
-        solve_jointly(problem, np.zeros(problem.model.n_weights), max_iter=max_iter, tol=1e-12)
+        solve_jointly(problem, np.zeros(problem.model.n_weights), Run(max_iter=max_iter, tol=1e-12))
 
     return data, resident_growth(train)
 

@@ -32,6 +32,7 @@ from tiltfit.data.readers.sequences import read_sequences
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.history import Round
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 
 TOKENS = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 LABELS = (5, 10, 20, 30, 40, 50, 60)
@@ -54,7 +55,7 @@ def _train(n_tokens: int, n_labels: int) -> dict[str, float]:
         clock.append(time.perf_counter())
 
     weights = solve_jointly(
-        problem, np.zeros(problem.model.n_weights), max_iter=MAX_ITER, tol=1e-12, callback=tick
+        problem, np.zeros(problem.model.n_weights), Run(max_iter=MAX_ITER, tol=1e-12, callback=tick)
     ).weights  # fmt: skip
     potentials = problem.model.potentials(weights)
     inference = []

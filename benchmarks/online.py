@@ -39,6 +39,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
@@ -111,7 +112,7 @@ class Prepared:
 
 def batch(data: Prepared) -> dict[str, float]:
     started = time.perf_counter()
-    fit = solve_jointly(data.problem, np.zeros(data.problem.model.n_weights), max_iter=500, tol=data.options.tol)
+    fit = solve_jointly(data.problem, np.zeros(data.problem.model.n_weights), Run(max_iter=500, tol=data.options.tol))
     seconds = time.perf_counter() - started
     return {"seconds": seconds, "macro_f1": data.macro_f1(fit.weights), "objective": fit.objective,
             "rounds": len(fit.history)}  # fmt: skip

@@ -24,6 +24,7 @@ from tiltfit.inference.statistics import repeats
 from tiltfit.inference.whole import WholeChains
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 
 MUST = 10e6
 PRICES = (-1.0, -4.0)
@@ -33,7 +34,7 @@ def measure(turns: int, n_steps: int) -> dict[float, tuple[float, float, float]]
     """By price: tokens·sweeps a second, steps an independent value of the total, the share of accepted proposals."""
     tokens = citations()
     problem = supervised(tokens, Workers(1))
-    fit = solve_jointly(problem, np.zeros(problem.model.n_weights), max_iter=100, tol=1e-3)
+    fit = solve_jointly(problem, np.zeros(problem.model.n_weights), Run(max_iter=100, tol=1e-3))
     potentials, chains = problem.model.potentials(fit.weights), problem.model.structure
     assert isinstance(chains, Chains)
     whole = WholeChains(chains, (repeats(Fields.plain(tokens.classes)),))

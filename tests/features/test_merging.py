@@ -14,8 +14,9 @@ from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.merging import Merging, twins
 from tiltfit.inference.chain import Chains
+from tiltfit.methods.history import Development
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.journal import Development
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 
@@ -94,10 +95,10 @@ def test_the_minimum_is_that_without_merging():
     problem = tagging()
     assert problem.merged is not None
     start = np.zeros(problem.model.n_weights)
-    fit = solve_jointly(problem, start, max_iter=200, tol=1e-6)
+    fit = solve_jointly(problem, start, Run(max_iter=200, tol=1e-6))
     uneven = start + 1e-9 * np.random.default_rng(0).normal(size=len(start))
     assert not problem.merged[1].is_even(uneven)
-    plain = solve_jointly(problem, uneven, max_iter=200, tol=1e-6)
+    plain = solve_jointly(problem, uneven, Run(max_iter=200, tol=1e-6))
     np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-4)
     there = problem.evaluate(fit.weights, None, 1e-8)
     assert fit.objective == pytest.approx(there.value, rel=1e-12)
@@ -123,9 +124,9 @@ def test_a_gradient_that_is_no_number_is_not_taken_for_a_small_one(row):
 
 def test_a_start_that_is_good_enough_stays_what_it_is():
     problem = tagging()
-    fit = solve_jointly(problem, np.zeros(problem.model.n_weights), max_iter=200, tol=1e-6)
+    fit = solve_jointly(problem, np.zeros(problem.model.n_weights), Run(max_iter=200, tol=1e-6))
     start = fit.weights * 1.1  # √7·w/√7 may be another number than w
-    again = solve_jointly(problem, start, max_iter=200, tol=1e9)
+    again = solve_jointly(problem, start, Run(max_iter=200, tol=1e9))
     assert len(again.history) == 0
     np.testing.assert_array_equal(again.weights, start)
 
@@ -138,7 +139,7 @@ def test_a_development_set_sees_all_weights():
         return -abs(float(weights @ weights) - 1.0)
 
     fit = solve_jointly(
-        problem, np.zeros(problem.model.n_weights), max_iter=20, tol=1e-6, development=Development(score, 3, 10)
+        problem, np.zeros(problem.model.n_weights), Run(max_iter=20, tol=1e-6, development=Development(score, 3, 10))
     )  # fmt: skip
     assert set(seen) == {problem.model.n_weights} == {len(fit.weights)}
     assert fit.dev_score == score(fit.weights)
@@ -172,13 +173,13 @@ def constrained(constraints):
 def test_the_minimum_under_constraints_is_that_without_merging(how, monkeypatch):
     problem = constrained(STATEMENTS[how])
     start = np.zeros(problem.model.n_weights)
-    fit = solve_jointly(problem, start, max_iter=500, tol=1e-7)
+    fit = solve_jointly(problem, start, Run(max_iter=500, tol=1e-7))
     assert problem.active.merged is not None
     assert problem.active.merged[1].is_even(fit.weights)
     assert fit.projection is not None
     assert np.count_nonzero(np.abs(fit.projection.prices) > 0.1) >= 2  # constraints have a say
     monkeypatch.setattr(Problem, "merged", None)
-    plain = solve_jointly(constrained(STATEMENTS[how]), start, max_iter=500, tol=1e-7)
+    plain = solve_jointly(constrained(STATEMENTS[how]), start, Run(max_iter=500, tol=1e-7))
     assert fit.objective == pytest.approx(plain.objective, rel=1e-10)
     # By α = 0.3 and gradients of about 10⁻⁶, which tol leaves.
     np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-5)

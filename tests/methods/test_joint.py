@@ -10,6 +10,8 @@ import pytest
 
 from tiltfit.methods import joint
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
+from tiltfit.optimize.result import Stop
 
 
 def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +24,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
         projection = SimpleNamespace(start=None, sampling=None, converged=True, gap=0.0)
         return SimpleNamespace(
             value=10 - x if x != 3 else 20.0, gradient=np.array([0.01 * x]), projection=projection,
-            gap=0.1 * x, worst_violation=x,
+            gap=0.1 * x, worst_violation=x, start=None,
         )  # fmt: skip
 
     def minimise(objective: Any, start: Any, *, progress: Any, **_: Any) -> Any:
@@ -31,7 +33,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
                 objective(np.array([x]))
             if accepted is not None:
                 progress(1, 10 - accepted, 0.0, np.array([accepted]))
-        return SimpleNamespace(x=start, value=0.0, gradient=np.zeros(1), converged=True, message="done")
+        return SimpleNamespace(x=start, value=0.0, gradient=np.zeros(1), converged=True, stop=Stop.CONVERGED)
 
     monkeypatch.setattr(joint, "minimise", minimise)
     problem: Any = SimpleNamespace(
@@ -39,7 +41,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
         model=SimpleNamespace(workers=None), merged=None,
     )  # fmt: skip
     problem.active = problem
-    fit = solve_jointly(problem, np.zeros(1), max_iter=9, tol=1e-3)
+    fit = solve_jointly(problem, np.zeros(1), Run(max_iter=9, tol=1e-3))
     assert [r.worst_violation for r in fit.history] == [2.0, 4.0]
     assert [r.gap for r in fit.history] == pytest.approx([0.2, 0.4])
     tolerances = dict(asked)

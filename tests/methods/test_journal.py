@@ -13,10 +13,11 @@ from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
 from tiltfit.methods.alternating_projections import SOLVERS
-from tiltfit.methods.history import Round
-from tiltfit.methods.journal import STOPPED, Development, Journal
+from tiltfit.methods.history import Development, Journal, Round
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.optimize.result import Stop
 from tiltfit.penalties import interval
 from tiltfit.penalties.stacked import stack
 
@@ -45,7 +46,7 @@ def problem():
 def run(solver, problem, development=None, max_iter=60, callback=None):
     start = np.zeros(problem.model.n_weights)
     options = {"max_iter": max_iter, "tol": 1e-9, "callback": callback, "development": development}
-    return SOLVERS[solver](problem, start, **options)
+    return SOLVERS[solver](problem, start, Run(**options))
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +117,7 @@ def test_a_callback_sees_the_score_and_stops_at_the_best_round(solver, problem):
     fit = run(solver, problem, near(0.0), callback=callback)
     assert len(seen) == 3
     assert None not in seen
-    assert (fit.converged, fit.message.split(";")[0]) == (False, STOPPED)
+    assert (fit.converged, fit.stop) == (False, Stop.CALLBACK)
     assert fit.dev_score == max(seen) == seen[0]
 
 

@@ -7,10 +7,11 @@ import pytest
 
 from tiltfit import TiltTagger, expect, word
 from tiltfit.errors import UnsupportedError
-from tiltfit.methods import sampled as module
+from tiltfit.methods import alternating as module
+from tiltfit.methods.alternating import alternate_sampled
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation
-from tiltfit.methods.sampled import alternate_sampled
-from tiltfit.optimize.result import Minimum
+from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections import stochastic
 from tiltfit.projections.information import Start
 
@@ -112,11 +113,11 @@ def test_only_weights_of_the_noise_are_averaged(monkeypatch):
             return Evaluation(np.nan, gradient, None)
 
     def step(problem, now, target, weights, limit):
-        return Minimum(weights + 1.0, 0.0, np.zeros(1), 1, 1, True, "")
+        return Minimum(weights + 1.0, 0.0, np.zeros(1), 1, 1, Stop.CONVERGED)
 
     monkeypatch.setattr(module, "moment_target", lambda *args: (None, 0.0))
     monkeypatch.setattr(module, "moment_step", step)
-    found = alternate_sampled(Problem(), np.zeros(1), max_iter=20, tol=0.1)
+    found = alternate_sampled(Problem(), np.zeros(1), Run(max_iter=20, tol=0.1))
     assert found.message == "gradient below tolerance"
     assert found.weights.tolist() == [4.0]
 

@@ -26,6 +26,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.language.scheme import invalid
 from tiltfit.methods.alternating import alternate
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.models.log_linear import LogLinear
@@ -196,7 +197,7 @@ def test_forbidden_sequences_have_no_share_in_a_valid_model():
 @pytest.mark.parametrize("case", ["partly", "soft, mixed", "hard, mixed", "rules", "shares", "valid"])
 def test_objective_falls_at_every_half_step(case):
     problem, _ = make(**CASES[case])
-    fit = alternate(problem, random_weights(problem, 3), max_iter=8, tol=1e-9, inner_tol=1e-8)
+    fit = alternate(problem, random_weights(problem, 3), Run(max_iter=8, tol=1e-9), inner_tol=1e-8)
     values = [v for r in fit.history for v in (r.information, r.moment)]
     assert len(values) > 4
     assert values[-1] < values[0] - 1e-4
@@ -207,8 +208,8 @@ def test_objective_falls_at_every_half_step(case):
 def test_both_solvers_reach_the_same_point(case):
     problem, _ = make(**CASES[case])
     start = np.zeros(problem.model.n_weights)
-    slow = alternate(problem, start, max_iter=3000, tol=1e-5, inner_tol=1e-7)
-    fast = solve_jointly(problem, start, max_iter=500, tol=1e-5)
+    slow = alternate(problem, start, Run(max_iter=3000, tol=1e-5), inner_tol=1e-7)
+    fast = solve_jointly(problem, start, Run(max_iter=500, tol=1e-5))
     assert slow.converged
     assert fast.converged
     assert fast.objective == pytest.approx(slow.objective, abs=1e-6)
@@ -248,7 +249,7 @@ def test_fit_to_labels_is_the_direct_minimum(labels):
 
     best = minimize(direct, np.zeros(problem.model.n_weights), jac=True, method="BFGS", options={"gtol": 1e-7})
     for solver in (solve_jointly, alternate):
-        fit = solver(problem, np.zeros(problem.model.n_weights), max_iter=2000, tol=1e-6)
+        fit = solver(problem, np.zeros(problem.model.n_weights), Run(max_iter=2000, tol=1e-6))
         assert fit.objective == pytest.approx(best.fun, rel=1e-7)
         np.testing.assert_allclose(fit.weights, best.x, atol=2e-3)
 
@@ -291,7 +292,7 @@ def test_observed_weights_are_all_weights_with_the_others_at_zero():
     assert a.value == pytest.approx(b.value, rel=1e-9)
     np.testing.assert_allclose(a.gradient, b.gradient[free], atol=1e-7)
     # The same minimum, when the others may not move.
-    one = solve_jointly(some, np.zeros(some.model.n_weights), max_iter=500, tol=1e-6)
+    one = solve_jointly(some, np.zeros(some.model.n_weights), Run(max_iter=500, tol=1e-6))
     two = minimize(
         lambda w: _restricted(every, w, free), np.zeros(free.sum()), jac=True, method="BFGS", options={"gtol": 1e-5}
     )
@@ -310,7 +311,7 @@ def test_supervised_start_is_the_fit_to_labelled_sequences_alone():
     labelled = problem.take(problem.labelled)
     assert labelled.tilt is None
     start = starting_point("supervised", problem, np.random.default_rng(0), 1e-6)
-    fit = solve_jointly(labelled, np.zeros(problem.model.n_weights), max_iter=500, tol=1e-6)
+    fit = solve_jointly(labelled, np.zeros(problem.model.n_weights), Run(max_iter=500, tol=1e-6))
     np.testing.assert_allclose(start, fit.weights, atol=1e-3)
 
 

@@ -16,6 +16,7 @@ from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
 from tiltfit.methods.alternating import alternate
 from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.penalties import interval, kl
@@ -53,7 +54,7 @@ def make(seed, *, labelled=0, gamma=1.0, hard=True, n=40, d=8, n_labels=3):
 )
 def test_objective_falls_at_every_half_step(seed, labelled, gamma, hard):
     problem = make(seed, labelled=labelled, gamma=gamma, hard=hard)
-    fit = alternate(problem, np.zeros(problem.model.n_weights), max_iter=8, tol=1e-9, inner_tol=1e-9)
+    fit = alternate(problem, np.zeros(problem.model.n_weights), Run(max_iter=8, tol=1e-9), inner_tol=1e-9)
     values = [v for r in fit.history for v in (r.information, r.moment)]
     # The first information projection only sets the scene; after it, every half step may only go down.
     assert all(later <= earlier + 1e-7 * (1 + abs(earlier)) for earlier, later in itertools.pairwise(values))
@@ -75,8 +76,8 @@ def test_gradient_of_the_eliminated_objective_by_finite_differences(seed, labell
 def test_both_solvers_reach_the_same_stationary_point(labelled):
     problem = make(labelled, labelled=labelled, n=24, d=4)
     start = np.zeros(problem.model.n_weights)
-    slow = alternate(problem, start, max_iter=1000, tol=1e-7, inner_tol=1e-8)
-    fast = solve_jointly(problem, start, max_iter=500, tol=1e-7)
+    slow = alternate(problem, start, Run(max_iter=1000, tol=1e-7), inner_tol=1e-8)
+    fast = solve_jointly(problem, start, Run(max_iter=500, tol=1e-7))
     assert fast.objective == pytest.approx(slow.objective, rel=1e-5)
     np.testing.assert_allclose(fast.weights, slow.weights, atol=5e-3)
 
@@ -98,13 +99,13 @@ def test_callback_sees_every_round_and_can_stop():
         return info.round == 2
 
     problem = make(0)
-    fit = alternate(problem, np.zeros(problem.model.n_weights), max_iter=50, tol=1e-12, callback=callback)
+    fit = alternate(problem, np.zeros(problem.model.n_weights), Run(max_iter=50, tol=1e-12, callback=callback))
     assert seen == [1, 2]
     assert (fit.converged, fit.message) == (False, "stopped by the callback")
 
 
 def test_too_few_rounds_are_said():
     problem = make(0)
-    fit = alternate(problem, np.zeros(problem.model.n_weights), max_iter=1, tol=1e-12)
+    fit = alternate(problem, np.zeros(problem.model.n_weights), Run(max_iter=1, tol=1e-12))
     assert not fit.converged
     assert "1 rounds" in fit.message

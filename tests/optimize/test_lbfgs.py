@@ -12,6 +12,7 @@ from tiltfit.optimize.bounded import minimise_bounded, projected_gradient
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.line_search import CURVATURE, SUFFICIENT_DECREASE, Trial, strong_wolfe
 from tiltfit.optimize.measure import Measure, steepest
+from tiltfit.optimize.result import Stop
 
 
 def quadratic(seed, n):
@@ -70,14 +71,14 @@ def test_line_search_meets_both_wolfe_conditions(seed, first):
 def test_a_wrong_gradient_ends_with_the_best_point_and_says_so():
     found = minimise(lambda x: (float(x @ x), -2 * x), np.ones(3), gradient_tol=1e-8)
     assert not found.converged
-    assert "line search" in found.message
+    assert found.stop is Stop.LINE_SEARCH
     np.testing.assert_array_equal(found.x, np.ones(3))
 
 
 def test_an_infinite_start_is_said():
     found = minimise(lambda x: (np.inf, x), np.ones(2), gradient_tol=1e-8)
     assert not found.converged
-    assert "not finite" in found.message
+    assert found.stop is Stop.NOT_FINITE
 
 
 def test_steps_back_from_where_the_objective_is_not_finite():

@@ -16,8 +16,8 @@ from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.statistics import REGISTRY, register_statistic
-from tiltfit.projections.information import Start
-from tiltfit.projections.stochastic import TOL, _stands_out, project, stochastic_projection
+from tiltfit.projections.information import Start, project
+from tiltfit.projections.stochastic import TOL, _stands_out, stochastic_projection
 from tiltfit.report.sampling import allowance
 
 CLASSES = ["x", "y", "z"]

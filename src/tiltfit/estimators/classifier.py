@@ -41,8 +41,7 @@ from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback, Fit
-from tiltfit.methods.journal import Development
+from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import GENERATIVE, as_model, refuse_counts

@@ -14,7 +14,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, TiltfitError
-from tiltfit.methods.journal import Development
+from tiltfit.methods.history import Development
 from tiltfit.models.log_linear import LogLinear
 
 

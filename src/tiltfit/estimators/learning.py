@@ -29,15 +29,14 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
 from tiltfit.methods.catalogue import METHODS
-from tiltfit.methods.history import Callback, Fit
-from tiltfit.methods.journal import STOPPED, Development
+from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.log_linear import LogLinear, Structure
+from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded, Key, ground
-from tiltfit.projections.information import Projection
+from tiltfit.projections.information import Projection, project
 from tiltfit.projections.sequences import SequenceRows
-from tiltfit.projections.stochastic import project
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
@@ -126,7 +125,7 @@ def solve(
                 options=options.method_options,
             )
             fits.append(method.fit(task, start, run))
-            if fits[-1].message.startswith(STOPPED):
+            if fits[-1].stop is Stop.CALLBACK:
                 break
     return min(fits, key=_rank)
 
@@ -240,7 +239,7 @@ def warn(estimator: Any, fit: Fit, lost: tuple[str, ...]) -> None:
         )
     # Hard constraints that contradict each other leave nothing to converge to; they are named below.
     told = estimator.constraint_report_
-    if not fit.converged and not fit.message.startswith(STOPPED) and not told.violated:
+    if not fit.converged and fit.stop is not Stop.CALLBACK and not told.violated:
         advice = fit.advice or f"Raise max_iter= (now {estimator.max_iter}) or tol=."
         warnings.warn(
             f"{type(estimator).__name__} did not converge: {fit.message}. {advice}",

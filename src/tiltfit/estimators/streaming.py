@@ -19,12 +19,12 @@ from tiltfit.features.chains import ChainFeatures
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.language.values import label as as_label
-from tiltfit.methods.history import Fit, Round
-from tiltfit.methods.journal import Development, Journal
+from tiltfit.methods.history import Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner, Online
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.optimize.lazy import LazyTable
+from tiltfit.optimize.result import Stop
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
@@ -286,19 +286,17 @@ def fit_online(
     if given is not None:
         learner.start_from(given)
     journal.begin(learner.flat_weights())
-    message, converged = f"{passes} passes over {n} instances", True
     with one_blas_thread():
         for number in range(1, passes + 1):
             learner.loss = 0.0
             learner.learn(problem, grounded, rng.permutation(n), rows)
             if journal.add(_round(number, learner), learner.flat_weights()):
-                converged, message = journal.is_enough, str(journal.reason)
                 break
         weights = journal.settle(learner.flat_weights())
         learner.start_from(weights)  # a development set may have preferred an earlier pass
         learner.settle_passes(n, options.online)
         last = problem.evaluate(weights, None, options.tol, told=True)
-    return journal.finished(weights, last, converged, message), stream
+    return journal.finished(weights, last, journal.stop or Stop.PASSES), stream
 
 
 def _round(number: int, learner: Learner) -> Round:

@@ -41,8 +41,7 @@ from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback, Fit
-from tiltfit.methods.journal import Development
+from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import as_model, refuse_counts

@@ -2,9 +2,9 @@
 
     min_λ  Σ_labelled −log p_λ(y|x) + ½·α‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(m(q))]                     (Eq. 6)
 
-``solver``: ``alternating`` is the paper's algorithm, ``joint`` eliminates q, ``sgd`` takes one stochastic pass a round,
-``auto`` is the fastest one that can solve the problem. Where q can only be sampled, it alternates. With a generative
-model this is posterior regularization (``posterior_regularization``), which alternates in closed form.
+``solver``: ``alternating`` is the paper's algorithm, ``joint`` eliminates q, ``sgd`` takes one stochastic pass per
+round, ``auto`` is the fastest one that can solve the problem. Where q can only be sampled, it alternates. With a
+generative model this is posterior regularization (``posterior_regularization``), which alternates in closed form.
 """
 
 from __future__ import annotations
@@ -14,65 +14,50 @@ from dataclasses import replace
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError
-from tiltfit.methods.alternating import alternate
+from tiltfit.methods.alternating import alternate, alternate_sampled
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.journal import STOPPED
 from tiltfit.methods.method import Case, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
-from tiltfit.methods.sampled import alternate_sampled
 from tiltfit.models.generative import GENERATIVE, Generative
+from tiltfit.optimize.result import Stop
 
-SOLVERS: dict[str, Callable[..., Fit]] = {
+SOLVERS: dict[str, Callable[[Problem, FloatArray, Run], Fit]] = {
     "alternating": alternate,
     "joint": solve_jointly,
     "sgd": alternate_descending,
 }
 
-
 MISS = 0.01
-"""Where hard constraints contradict each other, one that is missed by so much pulls with one log-odds an event."""
+"""Where hard constraints contradict each other, one that is missed by so much pulls with one log-odds per event."""
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 6 from ``start``.
 
     Where hard constraints contradict each other Eq. 6 has no minimum, and its solvers may stop anywhere. It is then
-    solved once more with such slack for them that they are missed by little, which has one. (Of a sampled q nobody can
-    tell a contradiction from noise.)
+    solved once more with enough slack for them to be missed by little, which has a minimum. (For a sampled q, a
+    contradiction cannot be told from noise.)
     """
     problem, tilt = task.problem, task.problem.tilt
-    found = _solve(problem, start, run)
+    solve = SOLVERS["joint" if run.solver == "auto" else run.solver]
+    if isinstance(problem.model, Generative):
+        solve = regularize
+    elif problem.is_sampled and run.solver != "sgd":
+        solve = alternate_sampled
+        if run.solver == "joint":
+            raise UnsupportedError(
+                "solver='joint' needs the value of the objective, which is not known where q is sampled. Use "
+                "solver='auto' (it alternates), or inference='exact'."
+            )
+    found = solve(problem, start, run)
     if found.converged or found.projection is None or tilt is None or problem.is_sampled:
         return found
-    if found.message.startswith(STOPPED) or not tilt.misses_hard(found.projection.violation, by=MISS / 2):
+    if found.stop is Stop.CALLBACK or not tilt.misses_hard(found.projection.violation, by=MISS / 2):
         return found
-    soft = _solve(replace(problem, tilt=tilt.softened(MISS)), start, run)
-    return replace(soft, message=f"{soft.message} (hard constraints contradict each other and were given slack)")
-
-
-def _solve(problem: Problem, start: FloatArray, run: Run) -> Fit:
-    if isinstance(problem.model, Generative):
-        return regularize(
-            problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development
-        )
-    more = {"seed": run.seed} if run.solver == "sgd" else {}
-    return _solver(run.solver, problem)(
-        problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development, **more
-    )
-
-
-def _solver(name: str, problem: Problem) -> Callable[..., Fit]:
-    if not problem.is_sampled or name == "sgd":
-        return SOLVERS["joint" if name == "auto" else name]
-    if name == "joint":
-        raise UnsupportedError(
-            "solver='joint' needs the value of the objective, which is not known where q is sampled. Use solver='auto' "
-            "(it alternates), or inference='exact'."
-        )
-    return alternate_sampled
+    return replace(solve(replace(problem, tilt=tilt.softened(MISS)), start, run), softened=True)
 
 
 def _refuse_free_weights(case: Case) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,16 +35,15 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.language.sentences import titled
 from tiltfit.methods.checks import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
-from tiltfit.methods.history import Fit, Round
+from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.journal import Journal
 from tiltfit.methods.method import Case, Method, Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Generative
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.optimize.measure import steepest
-from tiltfit.optimize.result import Minimum
+from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.moment import moment_objective, moment_projection
 from tiltfit.projections.penalised import Labellings, best_labellings
@@ -100,20 +99,22 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     journal = Journal(run.callback, run.development)
     journal.begin(supervised.x)
     rounds = _Rounds(problem, violations, supervised.x, rho, top_k, options, run)
-    weights, message, converged, advice = rounds.go(journal)
+    weights, stop = rounds.go(journal)
     weights = journal.settle(weights)
     value = journal.rounds[-1].objective if journal.rounds else supervised.value
     final = final_evaluation(problem, weights, value, start[:0])
-    converged = converged and supervised.converged
-    return journal.finished(weights, final, converged, message, learned_from=False, advice=advice)
+    if stop.converged and not supervised.converged:
+        stop = supervised.stop
+    advice = more_rounds(options.max_rounds) if stop is Stop.UNSTABLE else None
+    return journal.finished(weights, final, stop, learned_from=False, advice=advice)
 
 
 def _supervised(problem: Problem, start: FloatArray, run: Run) -> Minimum:
     """λ₀, from the labelled instances."""
     if isinstance(problem.model, Generative):
         return Counting(problem.model, problem.alpha).estimate(problem.known_moments(), start)
-    found = solve_jointly(problem, start, max_iter=run.max_iter, tol=run.tol)
-    return Minimum(found.weights, found.objective, start[:0], len(found.history), 0, found.converged, found.message)
+    found = solve_jointly(problem, start, replace(run, callback=None, development=None))
+    return Minimum(found.weights, found.objective, start[:0], len(found.history), 0, found.stop)
 
 
 class _Rounds:
@@ -139,12 +140,11 @@ class _Rounds:
         else:
             self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
 
-    def go(self, journal: Journal) -> tuple[FloatArray, str, bool, str | None]:
-        """The weights after the last round, why it was the last, whether that is a good reason, and if not, what would
-        help."""
+    def go(self, journal: Journal) -> tuple[FloatArray, Stop]:
+        """The weights after the last round, and why it was the last."""
         weights = estimated = self._supervised
         if not np.any(self._omega > 0) or self._options.tau == 1:
-            return weights, "nothing but the labelled part has a say", True, None
+            return weights, Stop.CLOSED_FORM
         before: FloatArray | None = None
         for number in range(1, self._options.max_rounds + 1):
             found = self._label(weights)
@@ -152,14 +152,14 @@ class _Rounds:
             moved = 1.0 if before is None else self._moved(node, before)
             before = node
             if moved <= self._run.tol:
-                return weights, f"the labels no longer change (share that does: {moved:.2g})", True, None
+                return weights, Stop.STABLE
             target = self._model.features.expect(node, edge)
             information = self._estimation.value(weights, target)[0]
             fitted = self._estimation.estimate(target, estimated)
             estimated = fitted.x
             weights = self._estimation.average(self._options.tau, self._supervised, estimated, target)
             value, gradient = self._estimation.value(weights, target)
-            told = Round(
+            one = Round(
                 round=number,
                 max_iter=self._options.max_rounds,
                 objective=value,
@@ -170,11 +170,9 @@ class _Rounds:
                 gradient=steepest(gradient),
                 evaluations=fitted.n_eval,
             )
-            if journal.add(told, weights):
-                return weights, str(journal.reason), journal.is_enough, None
-        rounds = self._options.max_rounds
-        why = f"labels still change after {rounds} rounds (share in the last: {moved:.2g})"
-        return weights, why, False, more_rounds(rounds)
+            if journal.add(one, weights):
+                break
+        return weights, journal.stop or Stop.UNSTABLE
 
     def _label(self, weights: FloatArray) -> Labellings:
         potentials = self._model.potentials(weights)
@@ -238,7 +236,7 @@ class Counting:
     def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
         """argmax_λ λ·T + log prior(λ)."""
         weights = self.model.family.weights(target, self.alpha)
-        return Minimum(weights, self.value(weights, target)[0], weights[:0], 1, 1, True, "counted")
+        return Minimum(weights, self.value(weights, target)[0], weights[:0], 1, 1, Stop.CLOSED_FORM)
 
 
 def shares(model: LogLinear, found: Labellings, omega: FloatArray) -> tuple[FloatArray, FloatArray | None]:

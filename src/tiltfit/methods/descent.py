@@ -20,39 +20,31 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
-from tiltfit.methods.history import Callback, Fit, Round
-from tiltfit.methods.journal import Development, Journal
+from tiltfit.methods.history import Fit, Journal, Round
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear, Structure
+from tiltfit.optimize.result import Stop
 from tiltfit.projections.sequences import SequenceRows
 
 ETA = 0.1  # η₀
 _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled
 
 
-def alternate_descending(
-    problem: Problem,
-    start: FloatArray,
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None = None,
-    development: Development | None = None,
-    seed: int = 0,
-) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or for ``max_iter`` rounds (the paper: 10)."""
-    active = problem.active
+def alternate_descending(problem: Problem, start: FloatArray, run: Run) -> Fit:
+    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or for ``run.max_iter`` rounds (the paper: 10)."""
+    active, tol = problem.active, run.tol
     limit = active.gradient_tol(tol, tol)
     instances = [_Instance.of(active, i) for i in range(len(active.weight))]
-    rng, weights, last = np.random.default_rng(seed), start.copy(), None
-    journal = Journal(callback, development)
+    rng, weights, last = np.random.default_rng(run.seed), start.copy(), None
+    journal = Journal(run.callback, run.development)
     journal.begin(start)
-    message, converged, t = f"stopped after {max_iter} rounds", False, 1 / ETA
-    for number in range(1, max_iter + 1):
+    stop, t = Stop.MAX_ITER, 1 / ETA
+    for number in range(1, run.max_iter + 1):
         now = active.evaluate(weights, last, tol)
         last = now.start
         if now.steepest <= limit:
-            converged, message = True, "gradient below tolerance"
+            stop = Stop.CONVERGED
             break
         tilted = _Tilted.of_round(active, weights, now)
         for i in rng.permutation(len(instances)):
@@ -62,11 +54,10 @@ def alternate_descending(
             if gradient is not None:
                 weights -= step * gradient
             t += 1
-        if journal.add(_round(number, max_iter, now, len(instances)), weights):
-            converged, message = journal.is_enough, str(journal.reason)
+        if journal.add(Round.of(number, run.max_iter, now, evaluations=len(instances)), weights):
             break
     weights = journal.settle(weights)
-    return journal.finished(weights, active.evaluate(weights, last, tol), converged, message)
+    return journal.finished(weights, active.evaluate(weights, last, tol), journal.stop or stop)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,17 +152,3 @@ def _clamped(model: LogLinear, labels: IntArray) -> Marginals:
     edge = np.zeros((structure.n_kinds, node.shape[1], node.shape[1]))
     np.add.at(edge, (structure.kind[1:], labels[:-1], labels[1:]), 1.0)
     return Marginals(np.zeros(1), node, edge)
-
-
-def _round(number: int, max_iter: int, now: Evaluation, steps: int) -> Round:
-    return Round(
-        round=number,
-        max_iter=max_iter,
-        objective=now.value,
-        information=now.value,
-        moment=now.value,
-        gap=now.gap,
-        worst_violation=now.worst_violation,
-        gradient=now.steepest,
-        evaluations=steps,
-    )

@@ -15,8 +15,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.methods.evidence import said_by_labels, with_rules
-from tiltfit.methods.history import Fit, Round
-from tiltfit.methods.journal import Journal
+from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.lbfgs import minimise
@@ -79,12 +78,9 @@ def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: Flo
         objective, start, gradient_tol=limit, max_iter=run.max_iter, progress=progress, workers=problem.model.workers
     )
     weights = journal.settle(found.x)
-    converged, message = found.converged, found.message
-    if journal.reason is not None:
-        converged, message = journal.is_enough, journal.reason
     value = found.value if weights is found.x else objective(weights)[0]
     final = final_evaluation(problem, weights, value, found.gradient)
-    return journal.finished(weights, final, converged, message, learned_from=False)
+    return journal.finished(weights, final, journal.stop or found.stop, learned_from=False)
 
 
 def known_part(task: Task) -> Problem | None:

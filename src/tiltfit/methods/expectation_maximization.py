@@ -19,9 +19,7 @@ from tiltfit.methods.posterior_regularization import regularize
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Minimise from ``start``."""
-    return regularize(
-        task.problem, start, max_iter=run.max_iter, tol=run.tol, callback=run.callback, development=run.development
-    )
+    return regularize(task.problem, start, run)
 
 
 def _refuse_constraints(case: Case) -> None:

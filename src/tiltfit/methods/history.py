@@ -1,12 +1,23 @@
-"""What a solver tells while it works and when it is done."""
+"""The rounds of a fit as they happen, and the result at its end.
+
+Solvers minimise Eq. 6, which knows nothing of the labels kept aside for development. Where constraints are wrong, a
+round on the way may be better than the minimum, so the journal scores the weights of each round, keeps the best ones,
+and says when none has been better for too long (early stopping).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from tiltfit.arrays import FloatArray
+from tiltfit.methods.problem import Evaluation
+from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Projection
+
+_UNSETTLED = "Soften a hard constraint with slack=, or use inference='exact'."
 
 
 @dataclass(frozen=True)
@@ -31,23 +42,158 @@ class Round:
     evaluations: int
     dev_score: float | None = None
 
+    @staticmethod
+    def of(number: int, max_iter: int, now: Evaluation, **other: float) -> Round:
+        """The round that an evaluation describes, but for the fields in ``other``."""
+        plain = {
+            "objective": now.value,
+            "information": now.value,
+            "moment": now.value,
+            "gap": now.gap,
+            "worst_violation": now.worst_violation,
+            "evaluations": 0 if now.projection is None else now.projection.n_eval,
+        }
+        if "gradient" not in other:
+            plain["gradient"] = now.steepest
+        return Round(number, max_iter, **(plain | other))  # type: ignore[arg-type]
+
 
 Callback = Callable[[Round], bool | None]
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """What a method learned: weights, the final information projection (None without constraints), and how it went.
+    """The result of a method: weights, the final information projection (None without constraints), and how it went.
 
-    ``dev_score``: that of the weights on the development set, if there was one. ``advice``: what would help where it
-    did not converge; None: more rounds, or a larger tolerance.
+    ``stop``: why it ended; ``details``: the numbers that its sentence mentions. ``dev_score``: the score of the weights
+    on the development set, ``best_round`` the round they are from. ``softened``: hard constraints contradicted each
+    other and were given slack. ``advice``: what would help if it did not converge; None: more rounds, or a larger
+    tolerance.
     """
 
     weights: FloatArray
     projection: Projection | None
     objective: float
     history: tuple[Round, ...]
-    converged: bool
-    message: str
+    stop: Stop
+    details: Mapping[str, float] = field(default_factory=dict)
     dev_score: float | None = None
+    best_round: int | None = None
+    softened: bool = False
     advice: str | None = None
+
+    @property
+    def converged(self) -> bool:
+        return self.stop.converged
+
+    @property
+    def message(self) -> str:
+        """A sentence on how the fit ended."""
+        text = self.stop.value.format(**({"rounds": len(self.history)} | dict(self.details)))
+        if self.best_round is not None:
+            text += f"; the weights are those of round {self.best_round}, the best on the development set"
+        return f"{text} (hard constraints contradict each other and were given slack)" if self.softened else text
+
+
+@dataclass(frozen=True, eq=False)
+class Development:
+    """``score(weights)``: how good they are on the ``size`` labels kept aside; higher is better. ``patience``: the run
+    ends after this many scores in a row that are no better than those before."""
+
+    score: Callable[[FloatArray], float]
+    patience: int
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Best:
+    """The last round that scored as high as any: of equals, the one with the lower objective."""
+
+    round: int
+    score: float
+    weights: FloatArray
+
+
+class Journal:
+    """The rounds of one run so far. ``every``: only every so many rounds are scored.
+
+    >>> journal = Journal(development=Development(score=lambda weights: -abs(weights[0] - 2), patience=2, size=1))
+    >>> empty = Round(1, 9, *[0.0] * 6, evaluations=1)
+    >>> [journal.add(replace(empty, round=k), np.array([float(k)])) for k in (1, 2, 3, 4)]
+    [False, False, False, True]
+    >>> journal.best.round, journal.stop
+    (2, <Stop.EARLY: 'no better on the development set for {patience} rounds'>)
+    """
+
+    def __init__(
+        self, callback: Callback | None = None, development: Development | None = None, *, every: int = 1
+    ) -> None:
+        self.rounds: list[Round] = []
+        self.best: Best | None = None
+        self.stop: Stop | None = None
+        self._callback, self._development, self._every = callback, development, every
+        self._in_vain = 0  # scores since one was better than all before
+
+    def begin(self, weights: FloatArray) -> None:
+        """Score the start, round 0, if it has learned something already: a fit must not be worse than that."""
+        if self._development is not None and np.any(weights):
+            self.best = Best(0, float(self._development.score(weights)), weights.copy())
+
+    def add(self, one: Round, weights: FloatArray) -> bool:
+        """Note a round that ended at ``weights``, and return whether to stop (``self.stop`` says why)."""
+        self.rounds.append(one)
+        if self._development is not None and one.round % self._every == 0:
+            self._score(self._development, weights)
+        if self._callback is not None and self._callback(self.rounds[-1]):
+            self.stop = Stop.CALLBACK
+        elif self._development is not None and self._in_vain >= self._development.patience:
+            self.stop = Stop.EARLY
+        return self.stop is not None
+
+    def settle(self, weights: FloatArray) -> FloatArray:
+        """The weights to keep of a run that ended at ``weights``: those of its best round, if rounds were scored."""
+        if self._development is not None and self.rounds and self.rounds[-1].dev_score is None:
+            self._score(self._development, weights)
+        return weights if self.best is None else self.best.weights
+
+    def finished(
+        self,
+        weights: FloatArray,
+        final: Evaluation,
+        stop: Stop,
+        *,
+        learned_from: bool = True,
+        details: Mapping[str, float] | None = None,
+        advice: str | None = None,
+    ) -> Fit:
+        """The result at ``weights`` of a run that ended by ``stop``.
+
+        A last information projection that was not solved makes it unconverged, if the weights were learned from it
+        (``learned_from``), and it is not for the report alone.
+        """
+        last = final.projection if learned_from else None
+        if last is not None and last.sampling is not None and not last.converged:
+            stop, advice = Stop.UNSETTLED, _UNSETTLED
+        elif last is not None and last.sampling is None and not (last.converged and np.isfinite(final.value)):
+            stop, advice = Stop.UNSOLVED, None
+        known = {"gap": final.gap, "patience": 0 if self._development is None else self._development.patience}
+        return Fit(
+            weights=weights,
+            projection=final.projection,
+            objective=final.value,
+            history=tuple(self.rounds),
+            stop=stop,
+            details=known | dict(details or {}),
+            dev_score=None if self.best is None else self.best.score,
+            best_round=None if self.best is None else self.best.round,
+            advice=advice,
+        )
+
+    def _score(self, development: Development, weights: FloatArray) -> None:
+        score = float(development.score(weights))
+        self.rounds[-1] = replace(self.rounds[-1], dev_score=score)
+        self._in_vain += 1
+        if self.best is None or score > self.best.score:
+            self._in_vain = 0
+        if self.best is None or score >= self.best.score:
+            self.best = Best(self.rounds[-1].round, score, weights.copy())

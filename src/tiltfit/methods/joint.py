@@ -17,11 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tiltfit.arrays import FloatArray
-from tiltfit.methods.history import Callback, Fit, Round
-from tiltfit.methods.journal import Development, Journal
+from tiltfit.methods.history import Development, Fit, Journal, Round
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.measure import Measure
+from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Start
 
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
@@ -32,7 +33,7 @@ keeps it out of the line search and needs a quarter of the inner evaluations tha
 
 
 class _Trial(NamedTuple):
-    """What is told of an evaluation if the line search accepts it."""
+    """The part of an evaluation that is reported if the line search accepts it."""
 
     value: float
     steepest: float
@@ -46,91 +47,57 @@ class _Trial(NamedTuple):
         return cls(now.value, largest, now.gap, now.worst_violation)
 
 
-def solve_jointly(
-    problem: Problem,
-    start: FloatArray,
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None = None,
-    development: Development | None = None,
-) -> Fit:
+def solve_jointly(problem: Problem, start: FloatArray, run: Run) -> Fit:
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding).
 
-    With hard constraints it then goes on to a tenth of that, and again, while it wins more than 10·``tol`` of the fall.
-    With ``development``, the weights are those of its best round. Weights that no data tells apart are one weight on
-    the way, unless ``start`` does tell them apart.
+    With hard constraints it then continues to a tenth of that, and again, while it gains more than 10·``tol`` of the
+    fall. With ``run.development``, the weights are those of its best round. Weights that no data tells apart are one
+    weight on the way (``features.merging``), unless ``start`` does tell them apart.
     """
     problem = problem.active
-    merged = problem.merged
-    if merged is None or not merged[1].is_even(start):
-        return _solve(problem, start, Measure.plain(len(start)), max_iter, tol, callback, development)
-    smaller, merging = merged
-    if development is not None:
-        score = development.score
-        development = replace(development, score=lambda weights: score(merging.expand(weights)))
+    if problem.merged is None or not problem.merged[1].is_even(start):
+        return _minimised(problem, start, run, Measure.plain(len(start)))
+    smaller, merging = problem.merged
+    if run.development is not None:
+        score = run.development.score
+        few = replace(run.development, score=lambda weights: score(merging.expand(weights)))
+        run = replace(run, development=few)
     begin = merging.contract(start)
-    fit = _solve(smaller, begin, merging.measure, max_iter, tol, callback, development)
-    if np.array_equal(fit.weights, begin):  # it is still where it began: to the last digit
+    fit = _minimised(smaller, begin, run, merging.measure)
+    if np.array_equal(fit.weights, begin):  # it has not moved: the start as it was, to the last digit
         return replace(fit, weights=start.copy())
     return replace(fit, weights=merging.expand(fit.weights))
 
 
-def _solve(
-    problem: Problem,
-    start: FloatArray,
-    measure: Measure,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None,
-    development: Development | None,
-) -> Fit:
+def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) -> Fit:
     """``solve_jointly`` in the weights of ``problem``. ``measure``: max|∇O|, of ∇O in these weights."""
-    limit = problem.gradient_tol(tol, measure=measure)
-    journal = Journal(callback, development, every=_scored_every(problem, development))
-    journal.begin(start)
-    history = journal.rounds
-    last: Start | None = None
-    trials: list[_Trial] = []  # since the last accepted step
-    evaluations = 0
-    follow = _FOLLOW / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
-
-    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal last, evaluations
-        outer = trials[-1].steepest if trials else np.inf
-        now = problem.evaluate(weights, last, min(max(follow * outer, _TIGHTEST), _LOOSEST))
-        trials.append(_Trial.of(now, measure))  # not `now` itself, whose gradient is as large as the weights
-        evaluations += 1
-        if now.projection is not None:
-            last = now.projection.start
-        return now.value, now.gradient
+    journal = Journal(run.callback, run.development, every=_scored_every(problem, run.development))
+    rounds, search = journal.rounds, _Search(problem, measure)
 
     def progress(_: int, value: float, largest: float, weights: FloatArray) -> bool:
-        # A line search may accept an earlier trial than its last.
-        while trials[-1].value != value:
-            trials.pop()
-        accepted = trials[-1]
-        trials[:] = [accepted]
-        told = Round(
-            round=len(history) + 1,
-            max_iter=max_iter,
+        accepted = search.accept(value)
+        one = Round(
+            round=len(rounds) + 1,
+            max_iter=run.max_iter,
             objective=value,
             information=value,
             moment=value,
             gap=accepted.gap,
             worst_violation=accepted.worst_violation,
             gradient=largest,
-            evaluations=evaluations,
+            evaluations=search.evaluations,
         )
-        return journal.add(told, weights)
+        return journal.add(one, weights)
 
+    limit = problem.gradient_tol(run.tol, measure=measure)
+    journal.begin(start)
     weights, reached = start, np.inf
     while True:
         found = minimise(
-            objective,
+            search,
             weights,
             gradient_tol=limit,
-            max_iter=max_iter - len(history),
+            max_iter=run.max_iter - len(rounds),
             progress=progress,
             workers=problem.model.workers,
             measure=measure,
@@ -139,23 +106,51 @@ def _solve(
         if found.converged:
             # Hard rows make ∇O(0) so large that a thousandth of it says little: O itself must have stopped falling.
             before, reached = reached, found.value
-            fall = (history[0].objective if history else reached) - reached
-            if not problem.is_hard or before - reached <= 10 * tol * fall or len(history) >= max_iter:
+            fall = (rounds[0].objective if rounds else reached) - reached
+            if not problem.is_hard or before - reached <= 10 * run.tol * fall or len(rounds) >= run.max_iter:
                 break
             limit = min(0.1 * limit, 0.1 * measure.of(found.gradient))
             continue
         # A line search that fails may have been misled by information projections solved too loosely.
-        if "line search" not in found.message or follow < _TIGHTEST or len(history) >= max_iter:
+        if found.stop is not Stop.LINE_SEARCH or len(rounds) >= run.max_iter or not search.tighten():
             break
-        follow *= 0.01
+    stop = found.stop if found.converged or len(rounds) < run.max_iter else Stop.MAX_ITER
     weights = journal.settle(weights)
-    final = problem.evaluate(weights, last, _TIGHTEST)
-    converged, message = found.converged, found.message
-    if journal.reason is not None:
-        converged, message = journal.is_enough, journal.reason
-    elif len(history) >= max_iter and not converged:
-        message = f"stopped after {max_iter} rounds"
-    return journal.finished(weights, final, converged, message)
+    return journal.finished(weights, problem.evaluate(weights, search.last, _TIGHTEST), journal.stop or stop)
+
+
+class _Search:
+    """O as L-BFGS calls it: every information projection begins where the last one ended."""
+
+    def __init__(self, problem: Problem, measure: Measure) -> None:
+        self._problem, self._measure = problem, measure
+        self._follow = _FOLLOW / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
+        self._trials: list[_Trial] = []  # since the last accepted step
+        self.last: Start | None = None
+        self.evaluations = 0
+
+    def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
+        outer = self._trials[-1].steepest if self._trials else np.inf
+        now = self._problem.evaluate(weights, self.last, min(max(self._follow * outer, _TIGHTEST), _LOOSEST))
+        self._trials.append(
+            _Trial.of(now, self._measure)
+        )  # not `now` itself, whose gradient is as large as the weights
+        self.evaluations += 1
+        self.last = now.start or self.last
+        return now.value, now.gradient
+
+    def accept(self, value: float) -> _Trial:
+        """The trial of this value, which a line search accepted: it may be an earlier one than its last."""
+        while self._trials[-1].value != value:
+            self._trials.pop()
+        self._trials[:] = self._trials[-1:]
+        return self._trials[0]
+
+    def tighten(self) -> bool:
+        """Solve information projections a hundred times as closely, unless they are solved to the end already."""
+        possible = self._follow >= _TIGHTEST
+        self._follow *= 0.01
+        return bool(possible)
 
 
 def _scored_every(problem: Problem, development: Development | None) -> int:

@@ -35,11 +35,10 @@ from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtLeast, AtMost, DistributedAs
 from tiltfit.language.values import match
 from tiltfit.methods.checks import check_number, check_whole
-from tiltfit.methods.evidence import fit_evidence, said_by_labels, with_evidence
+from tiltfit.methods.evidence import fit_evidence, fit_soft_labels, said_by_labels, with_evidence
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.method import Method, Run, Task
-from tiltfit.methods.soft_labels import fit_soft_labels
 from tiltfit.methods.vote import nothing_voted, votes_of
 from tiltfit.methods.vote import roles as roles_of_votes
 

@@ -15,8 +15,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import UnsupportedError
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback, Fit
-from tiltfit.methods.journal import Development
+from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.generative import GENERATIVE

@@ -30,9 +30,8 @@ from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed, Rule
 from tiltfit.projections.grounding import Grounded
-from tiltfit.projections.information import Tilt
+from tiltfit.projections.information import Tilt, project
 from tiltfit.projections.ledger import Ledger, bend
-from tiltfit.projections.stochastic import project
 
 ROWS_A_STEP, SEQUENCES_A_STEP = 64, 16
 """Instances a step, unless ``batch_size`` says otherwise: a sequence has many positions to learn from at once."""

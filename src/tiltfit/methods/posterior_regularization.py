@@ -22,15 +22,13 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.inference.potentials import Potentials
-from tiltfit.methods.alternating import remaining
-from tiltfit.methods.history import Callback, Fit, Round
-from tiltfit.methods.journal import Development, Journal
+from tiltfit.methods.alternating import LOOSE, WINDOW, remaining, settled
+from tiltfit.methods.history import Fit, Journal, Round
+from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.methods.sampled import LOOSE, WINDOW, settled
 from tiltfit.models.generative import Generative
-from tiltfit.optimize.measure import steepest
-from tiltfit.projections.information import Projection, Start
-from tiltfit.projections.stochastic import project
+from tiltfit.optimize.result import Stop
+from tiltfit.projections.information import Projection, Start, project
 
 _ENOUGH = 0.01  # times tol: the fall still to come, of that so far or per instance (in nats), that is not worth a round
 _ROUNDING = 1e-12  # of the objective
@@ -109,47 +107,40 @@ def posterior(
     return value, model.features.expect(node, edge), projection
 
 
-def regularize(
-    problem: Problem,
-    start: FloatArray,
-    *,
-    max_iter: int,
-    tol: float,
-    callback: Callback | None = None,
-    development: Development | None = None,
-) -> Fit:
+def regularize(problem: Problem, start: FloatArray, run: Run) -> Fit:
     """Alternate from the posteriors at ``start``, which need not be parameters of a distribution: the first round is
     counted from those fitted to them. It is over when O can hardly fall any further (extrapolated from the last two
-    rounds): by tol/100 of the fall so far, or of a nat per instance. With ``development``, the weights are those of
-    its best round."""
+    rounds): by tol/100 of the fall so far, or of a nat per instance. With ``run.development``, the weights are those
+    of its best round."""
     halves, inner_tol = Halves(problem), LOOSE if problem.is_sampled else 1e-6
-    journal = Journal(callback, development)
+    journal = Journal(run.callback, run.development)
     last = halves.expect(start, None, inner_tol)
     weights = halves.fit(last.counts)
     journal.begin(weights)
-    rounds = _Rounds(tol, float(np.sum(problem.omega)))
-    message, converged = f"stopped after {max_iter} rounds", False
-    for number in range(1, max_iter + 1):
+    rounds, stop = _Rounds(run.tol, float(np.sum(problem.omega))), Stop.MAX_ITER
+    for number in range(1, run.max_iter + 1):
         now = halves.expect(weights, last.start, inner_tol)
         fitted = halves.fit(now.counts)
         moment = halves.cost(fitted, now.counts)
         after = now.value + moment - halves.cost(weights, now.counts)
-        told = now.evaluation(last.counts)
+        found = now.evaluation(last.counts)
         weights, last = fitted, now
-        if journal.add(_round(number, max_iter, told, after, moment, problem.is_sampled), weights):
-            converged, message = journal.is_enough, str(journal.reason)
+        one = Round.of(
+            number, run.max_iter, found, objective=after, moment=moment if problem.is_sampled else after,
+            evaluations=1 + (0 if now.projection is None else now.projection.n_eval),
+        )  # fmt: skip
+        if journal.add(one, weights):
             break
-        if (reason := rounds.over(now, after, told.steepest)) is not None:
-            converged, message = True, reason
-            weights = halves.fit(rounds.counts(now))
+        if (reason := rounds.over(now, after, found.steepest)) is not None:
+            stop, weights = reason, halves.fit(rounds.counts(now))
             break
     kept = journal.settle(weights)
-    final = halves.expect(kept, last.start, tol if problem.is_sampled else inner_tol, told=True)
-    return journal.finished(kept, final.evaluation(last.counts), converged, message)
+    final = halves.expect(kept, last.start, run.tol if problem.is_sampled else inner_tol, told=True)
+    return journal.finished(kept, final.evaluation(last.counts), journal.stop or stop)
 
 
 class _Rounds:
-    """What is kept of rounds to tell when it is enough."""
+    """The rounds so far, from which follows when it is enough."""
 
     def __init__(self, tol: float, total: float) -> None:
         self._tol, self._total = tol, total
@@ -157,34 +148,20 @@ class _Rounds:
         self._changes: list[float] = []
         self._counts: list[FloatArray] = []
 
-    def over(self, now: Expected, after: float, change: float) -> str | None:
+    def over(self, now: Expected, after: float, change: float) -> Stop | None:
         """Why it is over after this round, or None."""
         if np.isnan(after):
             self._counts = [*self._counts, now.counts][-WINDOW:]
             self._changes.append(change)
-            return "what is left of the changes of expected counts is noise" if settled(self._changes) else None
+            return Stop.NOISE if settled(self._changes) else None
         self._values.append(after)
         if len(self._values) < 3:
             return None
         drop, last_drop = -np.diff(self._values[-3:])[::-1]
         enough = self._tol * _ENOUGH * max(self._values[0] - after, self._total)
         small = drop <= _ROUNDING * abs(after) or remaining(drop, last_drop) <= enough
-        return "objective no longer falls" if small else None
+        return Stop.FLAT if small else None
 
     def counts(self, now: Expected) -> FloatArray:
         """Those that the last weights are fitted to."""
         return np.asarray(np.mean(self._counts, axis=0)) if self._counts else now.counts
-
-
-def _round(number: int, max_iter: int, now: Evaluation, after: float, moment: float, sampled: bool) -> Round:
-    return Round(
-        round=number,
-        max_iter=max_iter,
-        objective=after,
-        information=now.value,
-        moment=moment if sampled else after,
-        gap=now.gap,
-        worst_violation=now.worst_violation,
-        gradient=steepest(now.gradient),
-        evaluations=1 + (now.projection.n_eval if now.projection is not None else 0),
-    )

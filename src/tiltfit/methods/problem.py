@@ -21,12 +21,10 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.features.merging import Merging
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.inference.priced import PricedChains
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.optimize.measure import Measure, steepest
-from tiltfit.projections.information import Projection, Start, Tilt
+from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
-from tiltfit.projections.stochastic import project
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,8 +166,7 @@ class Problem:
     @property
     def is_sampled(self) -> bool:
         """Whether q can only be sampled."""
-        structure = None if self.tilt is None else self.tilt.structure
-        return isinstance(structure, PricedChains) and structure.sampled
+        return self.tilt is not None and self.tilt.structure.is_sampled
 
     @property
     def is_hard(self) -> bool:

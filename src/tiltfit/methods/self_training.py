@@ -25,9 +25,9 @@ from tiltfit.methods.checks import check_number, check_whole, more_rounds
 from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rules
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.journal import STOPPED
 from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.problem import Problem
+from tiltfit.optimize.result import Stop
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     found, labels = _refit(task.problem, known, start, run, ()), np.full(len(task.problem.labels), -1, dtype=np.intp)
     settled = False
     for _ in range(options.max_rounds):
-        if found.message.startswith(STOPPED):
+        if found.stop is Stop.CALLBACK:
             break
         last, labels = labels, surest(task.problem, known, found.weights, options.threshold)
         settled = np.array_equal(labels, last)
@@ -59,9 +59,9 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         ruled_out, at = known.copy(), np.flatnonzero(labels >= 0)
         only(labels[at], at, ruled_out)
         found = _refit(task.problem, ruled_out, found.weights, run, found.history)
-    if not settled and not found.message.startswith(STOPPED):
-        why = f"the labels that the model gives itself still change after {options.max_rounds} rounds"
-        found = replace(found, converged=False, message=why, advice=more_rounds(options.max_rounds))
+    if not settled and found.stop is not Stop.CALLBACK:
+        details = {**found.details, "rounds": options.max_rounds}
+        found = replace(found, stop=Stop.UNSTABLE, details=details, advice=more_rounds(options.max_rounds))
     return with_report(task, found)
 
 
@@ -82,13 +82,10 @@ def _refit(problem: Problem, ruled_out: BoolArray, start: FloatArray, run: Run, 
     """Fit to labels and to what is left of the others; ``before``: the rounds so far, from which counting goes on."""
     callback = run.callback
 
-    def told(one: Round) -> bool | None:
+    def numbered(one: Round) -> bool | None:
         return None if callback is None else callback(replace(one, round=len(before) + one.round))
 
-    found = solve_jointly(
-        with_rules(problem, ruled_out, "y says"), start, max_iter=run.max_iter, tol=run.tol, callback=told,
-        development=run.development,
-    )  # fmt: skip
+    found = solve_jointly(with_rules(problem, ruled_out, "y says"), start, replace(run, callback=numbered))
     rounds = (replace(one, round=len(before) + one.round) for one in found.history)
     return replace(found, history=(*before, *rounds))
 

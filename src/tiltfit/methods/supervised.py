@@ -14,24 +14,20 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.methods.evidence import with_report
-from tiltfit.methods.history import Fit, Round
+from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.journal import Journal
 from tiltfit.methods.method import Method, Run, Task, final_evaluation
 from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import Generative
+from tiltfit.optimize.result import Stop
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Fit the model to the labelled instances."""
     if isinstance(task.problem.model, Generative):
         return _closed_form(task, run)
-    found = solve_jointly(
-        labelled_part(task.problem, "supervised"), start, max_iter=run.max_iter, tol=run.tol, callback=run.callback,
-        development=run.development,
-    )  # fmt: skip
-    return with_report(task, found)
+    return with_report(task, solve_jointly(labelled_part(task.problem, "supervised"), start, run))
 
 
 def _closed_form(task: Task, run: Run) -> Fit:
@@ -42,7 +38,7 @@ def _closed_form(task: Task, run: Run) -> Fit:
     journal = Journal(run.callback, run.development)
     journal.add(Round(1, run.max_iter, value, value, value, 0.0, 0.0, 0.0, evaluations=1), weights)
     final = final_evaluation(task.problem, weights, value, weights[:0])
-    return journal.finished(journal.settle(weights), final, True, "counted", learned_from=False)
+    return journal.finished(journal.settle(weights), final, Stop.CLOSED_FORM, learned_from=False)
 
 
 def labelled_part(problem: Problem, method: str) -> Problem:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from tiltfit.arrays import FloatArray
-from tiltfit.optimize.result import Minimum
+from tiltfit.optimize.result import Minimum, Stop
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -45,19 +45,21 @@ def minimise_bounded(
                 options={"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": 0.0, "gtol": 0.0, "maxcor": 20},
             )
         except _Reached:
-            return search.minimum(search.n_eval - 1, True, "gradient below tolerance")
+            return search.minimum(search.n_eval - 1, Stop.CONVERGED)
         n_iter += int(found.nit)
         # A line search cannot tell values apart that differ by less than rounding, so with curvature near one (the
         # caller scales for that) a gradient of about √(ε·|f|) is as good as it gets.
         floor = 10 * np.sqrt(np.finfo(np.float64).eps * max(1.0, abs(float(found.fun))))
         if search.remaining <= floor:
-            return search.minimum(n_iter, True, str(found.message))
+            return search.minimum(n_iter, Stop.FLAT)
         # Among bounds L-BFGS-B may stop moving where there is much to gain. Without what it remembers it goes on.
         if not found.fun < value or n_iter >= max_iter or search.n_eval >= 4 * max_iter:
             break
         x, value = np.asarray(found.x, dtype=np.float64), float(found.fun)
     x, gradient = (np.asarray(part, dtype=np.float64) for part in (found.x, found.jac))
-    return Minimum(x, float(found.fun), gradient, n_iter, search.n_eval, False, str(found.message))
+    spent = n_iter >= max_iter or search.n_eval >= 4 * max_iter
+    stop = Stop.MAX_ITER if spent else Stop.LINE_SEARCH
+    return Minimum(x, float(found.fun), gradient, n_iter, search.n_eval, stop)
 
 
 class _Reached(Exception):
@@ -86,8 +88,8 @@ class _Search:
             raise _Reached
         return value, gradient
 
-    def minimum(self, n_iter: int, converged: bool, message: str) -> Minimum:
-        return Minimum(self.x, self.value, self.gradient, n_iter, self.n_eval, converged, message)
+    def minimum(self, n_iter: int, stop: Stop) -> Minimum:
+        return Minimum(self.x, self.value, self.gradient, n_iter, self.n_eval, stop)
 
 
 def projected_gradient(x: FloatArray, gradient: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.optimize.history import History
 from tiltfit.optimize.line_search import Trial, strong_wolfe
 from tiltfit.optimize.measure import Measure
-from tiltfit.optimize.result import Minimum
+from tiltfit.optimize.result import Minimum, Stop
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 Progress = Callable[[int, float, float, FloatArray], bool | None]
@@ -40,7 +40,7 @@ def minimise(
     Stops when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could not change the
     value by more than rounding. ``measure``: what to take for max|gradient|. ``progress(iteration, value,
     max|gradient|, x)`` is called after each step and may return True to stop. If the line search fails, the best point
-    so far is returned with ``converged=False``.
+    so far is returned with ``Stop.LINE_SEARCH``.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
@@ -53,16 +53,16 @@ def minimise(
     workers = workers or Workers()
     history = History(memory, len(x), workers)
 
-    def done(n_iter: int, converged: bool, message: str) -> Minimum:
-        return Minimum(x, value, gradient, n_iter, n_eval, converged, message)
+    def done(n_iter: int, stop: Stop) -> Minimum:
+        return Minimum(x, value, gradient, n_iter, n_eval, stop)
 
     if not np.isfinite(value) or not np.all(np.isfinite(gradient)):
-        return done(0, False, "the objective is not finite at the start")
+        return done(0, Stop.NOT_FINITE)
     measure = measure or Measure.plain(len(x))
     largest = measure.of(gradient)
     for n_iter in range(max_iter):
         if largest <= gradient_tol:
-            return done(n_iter, True, "gradient below tolerance")
+            return done(n_iter, Stop.CONVERGED)
         first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
         direction, point, slope = history.direction(gradient, x, first)
         if not slope < 0:  # only rounding can do this; start afresh from the steepest descent
@@ -74,13 +74,11 @@ def minimise(
         n_eval += found.n_eval
         if found.trial is None:
             if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
-                return done(n_iter, True, "value no longer falls")
-            return done(n_iter, False, "the line search found no better point (rounding, or a wrong gradient)")
+                return done(n_iter, Stop.FLAT)
+            return done(n_iter, Stop.LINE_SEARCH)
         history.move(found.trial.step, gradient, found.trial.gradient)
         x, value, largest, gradient = found.point, found.trial.value, found.trial.steepest, found.trial.gradient
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
-            return done(n_iter + 1, False, "stopped by the callback")
-    converged = largest <= gradient_tol
-    message = "gradient below tolerance" if converged else f"stopped after {max_iter} iterations"
-    return done(max_iter, converged, message)
+            return done(n_iter + 1, Stop.CALLBACK)
+    return done(max_iter, Stop.CONVERGED if largest <= gradient_tol else Stop.MAX_ITER)

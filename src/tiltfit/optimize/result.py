@@ -1,10 +1,40 @@
-"""What an optimiser returns."""
+"""The result of an optimiser, and why a search ended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from tiltfit.arrays import FloatArray
+
+
+class Stop(Enum):
+    """Why a search ended. ``converged`` says whether that is where it wanted to end.
+
+    The value is the sentence that people read; fields in braces are numbers of the search (``methods.history.Fit``).
+    """
+
+    CONVERGED = "gradient below tolerance"
+    FLAT = "objective no longer falls"
+    NOISE = "what is left of the gradient is noise"
+    CLOSED_FORM = "the weights follow from counts in closed form"
+    STABLE = "the labels no longer change"
+    EARLY = "no better on the development set for {patience} rounds"
+    PASSES = "all passes over the data are made"
+    MAX_ITER = "stopped after {rounds} rounds"
+    LINE_SEARCH = "the line search found no better point (rounding, or a wrong gradient)"
+    NOT_FINITE = "the objective is not finite at the start"
+    CALLBACK = "stopped by the callback"
+    UNSTABLE = "labels still change after {rounds} rounds"
+    UNSOLVED = "the last information projection was not solved (gap {gap:.2g})"
+    UNSETTLED = "the last information projection did not settle"
+
+    @property
+    def converged(self) -> bool:
+        return self in _GOOD
+
+
+_GOOD = {Stop.CONVERGED, Stop.FLAT, Stop.NOISE, Stop.CLOSED_FORM, Stop.STABLE, Stop.EARLY, Stop.PASSES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,5 +46,8 @@ class Minimum:
     gradient: FloatArray
     n_iter: int
     n_eval: int
-    converged: bool
-    message: str
+    stop: Stop
+
+    @property
+    def converged(self) -> bool:
+        return self.stop.converged

@@ -211,6 +211,19 @@ def _at(rules: Potentials, positions: IntArray, kinds: IntArray | None, instance
     return Potentials(rules.node[positions], edge, None if rules.whole is None else rules.whole[instances])
 
 
+def project(
+    tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6, told: bool = False
+) -> Projection:
+    """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
+    be (then ``tol`` is at least ``stochastic.TOL``). ``told``: its expectations are reported, so they need little
+    noise."""
+    if not tilt.structure.is_sampled:
+        return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
+    from tiltfit.projections.stochastic import FINAL, REPORTED, TOL, stochastic_projection
+
+    return stochastic_projection(tilt, base, start=start, tol=max(tol, TOL), final=REPORTED if told else FINAL)
+
+
 def information_projection(
     tilt: Tilt, base: Potentials, *, start: FloatArray | None = None, tol: float = 1e-6, max_iter: int = 500
 ) -> Projection:

@@ -25,7 +25,7 @@ from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.inference.whole_results import WholeMarginals
-from tiltfit.projections.information import Dual, Projection, Sampling, Start, Tilt, information_projection
+from tiltfit.projections.information import Dual, Projection, Sampling, Start, Tilt
 
 TOL = 0.1
 """How large the scaled gradient may remain, noise included: about a tenth of a standard deviation of the sum."""
@@ -35,24 +35,11 @@ _SHORT, _LONG = 8, 256  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
 _FIRST = 16  # steps in which variances are seen, at the start of a stage
 _FLAT = 16.0  # the variance of a share is not taken to be below so much less than one a place
-_FINAL, _TOLD = 60, 240  # steps of the chains for q within a fit, and for what is told of it in the end
+FINAL, REPORTED = 60, 240  # steps of the chains for q within a fit, and for the expectations that are reported
 _NOISE = 2.5  # standard errors up to which a gradient may be an accident
 _ALONE, _TOGETHER = 0.3, 0.05  # how often noise may be taken for more, by some row or by all rows: it costs a stage
 _STUCK = 1e-4  # by how much a constraint must be off for chains that never move to be stuck
 _CORRELATED = 2.0  # consecutive steps are not independent: their mean is about so much less certain in variance
-
-
-def project(
-    tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6, told: bool = False
-) -> Projection:
-    """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
-    be (then ``tol`` is at least ``TOL``). ``told``: people will read its expectations, so that they should have little
-    noise."""
-    if isinstance(tilt.structure, PricedChains) and tilt.structure.sampled:
-        return stochastic_projection(
-            tilt, base, start=start, tol=max(tol, TOL), final=_TOLD if told else _FINAL
-        )  # fmt: skip
-    return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
 
 
 def stochastic_projection(
@@ -62,7 +49,7 @@ def stochastic_projection(
     start: Start | None = None,
     tol: float = TOL,
     max_stages: int = 40,
-    final: int = _FINAL,
+    final: int = FINAL,
 ) -> Projection:
     """Project ``base`` from ``start``. ``final``: over how many steps of the chains expectations are told."""
     search = _Search(tilt, base, start)
