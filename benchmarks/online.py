@@ -34,7 +34,6 @@ from tiltfit.data.corpora import available
 from tiltfit.estimators.encoders import TextEncoder
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.streaming import Stream, online_options
-from tiltfit.estimators.targets import encode_labels
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
@@ -44,6 +43,7 @@ from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.samples.labels import row_targets
 from tiltfit.samples.sample import Sample
 
 ENOUGH, MUST_PASSES, GOAL_TIME = 0.97, 5, 1 / 3
@@ -73,7 +73,8 @@ class Prepared:
         task = load_task(name, development=development)
         options, constraints = Options.of(TiltClassifier()), ConstraintSet.of(task.constraints)
         encoder, matrix = TextEncoder.fit(task.train, "auto")
-        classes, labels = encode_labels(None, len(task.train), None, constraints)
+        named = [name for constraint in constraints for name in constraint.names]
+        classes, labels, _ = row_targets(None, len(task.train), constraints.classes, named)
         features, weight = AttributeFeatures(matrix, len(classes)), np.ones(len(task.train))
         model = LogLinear(features, Independent(len(task.train)))
         with warnings.catch_warnings():

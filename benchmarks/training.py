@@ -50,7 +50,7 @@ def constrained(tokens: Tokens, constraints: Sequence[Constraint], workers: Work
     crf = model(tokens, workers)
     unknown = np.full(len(tokens.labels), -1, dtype=np.intp)
     stated = ConstraintSet.of(list(constraints)).with_classes(tokens.classes)
-    inputs, weight = as_sequences(tokens.sentences()).inputs(), np.ones(tokens.n_sequences)
+    inputs, weight = as_sequences(tokens.sentences()), np.ones(tokens.n_sequences)
     strength = Strength(0.05, "unit")
     grounded = ground(stated, Sample(inputs, tokens.classes, crf.structure, unknown, weight), strength, workers)
     return Problem(crf, unknown, weight, _ridge(crf, alpha), 1.0, grounded.tilt, grounded.touched)

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tiltfit.data.readers.sequences import SequenceDataset, read_sequences
-from tiltfit.data.sequences import as_sequences, encode_tags
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, DataFileError
+from tiltfit.samples.labels import tag_targets
 
 
 def write(folder: Path, name: str, content: str | bytes) -> Path:
@@ -109,7 +110,7 @@ def test_jsonl(tmp_path: Path) -> None:
     assert tags_of(data) == [["X", None], None, None, None]
     assert data.ids == ["7", "a.jsonl:3", "a.jsonl:5", "a.jsonl:7"]
     table = read_sequences(path, columns=["year"])
-    inputs = as_sequences(table.X).inputs()
+    inputs = as_sequences(table.X)
     assert inputs.column("year")[:3].tolist() == [1999, 1999, 2001]
     assert table.tokens == data.X
     assert read_sequences(path, label=None).y is None
@@ -148,7 +149,7 @@ def test_what_is_written_is_read(tmp_path: Path, data: st.DataObject) -> None:
 
 def test_what_is_read_can_be_encoded(tmp_path: Path) -> None:
     data = read_sequences(write(tmp_path, "a.txt", "a X\nb ?\n\nc Y\n\nd ?\n"), unlabelled="?")
-    classes, codes = encode_tags(data.y, as_sequences(data.X))
+    classes, codes, _ = tag_targets(data.y, as_sequences(data.X))
     assert (classes.tolist(), codes.tolist()) == (["X", "Y"], [0, -1, 1, -1])
 
 

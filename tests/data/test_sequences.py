@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.inputs import WordIndex
-from tiltfit.data.sequences import TokenIndex, as_sequences, encode_tags
+from tiltfit.data.sequences import TokenIndex, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError
 from tiltfit.language.conditions import column, feature, punctuation, regex, when, word
+from tiltfit.samples.labels import tag_targets
 
 X = [["Call", "me", "!"], ["call"]]
 ATTRIBUTES: list[list[Any]] = [
@@ -68,8 +69,8 @@ def test_split_is_the_inverse_of_flattening() -> None:
 
 def test_places_skip_empty_sequences() -> None:
     found = as_sequences([["a"], [], ["b"]])
-    assert found.place(1) == "Position 0 of sequence 2 (X[2][0])"
-    assert as_sequences({"tokens": [["a"]]}).place(0).endswith('(X["tokens"][0][0])')
+    assert found.where(1) == "Position 0 of sequence 2 (X[2][0])"
+    assert as_sequences({"tokens": [["a"]]}).where(0).endswith('(X["tokens"][0][0])')
 
 
 def test_attributes_become_names_and_values() -> None:
@@ -162,7 +163,7 @@ def test_format_characters_are_no_control_characters() -> None:
 
 
 def test_conditions_on_tokens() -> None:
-    inputs = as_sequences(X).inputs()
+    inputs = as_sequences(X)
     assert inputs.unit == "tokens"
     assert word("call").fires(inputs).tolist() == [True, False, False, True]
     assert word("Call").fires(inputs).tolist() == [True, False, False, False]
@@ -176,7 +177,7 @@ def test_conditions_on_tokens() -> None:
 def test_columns_are_repeated_to_the_tokens() -> None:
     table = {"tokens": X, "year": [1999, 2001], "title": ["New York", None], "mixed": [1, "a"]}
     for given_ in (table, pd.DataFrame(table)):
-        inputs = as_sequences(given_).inputs()
+        inputs = as_sequences(given_)
         assert inputs.column("year").tolist() == [1999, 1999, 1999, 2001]
         assert inputs.column("mixed").tolist() == [1, 1, 1, "a"]
         assert column("year").above(2000).fires(inputs).tolist() == [False, False, False, True]
@@ -185,11 +186,11 @@ def test_columns_are_repeated_to_the_tokens() -> None:
         with pytest.raises(ConstraintError, match="yaer.*year"):
             inputs.column("yaer")
     with pytest.raises(ConstraintError, match="mapping"):
-        as_sequences(X).inputs().column("year")
+        as_sequences(X).column("year")
 
 
 def test_conditions_on_attributes() -> None:
-    inputs = as_sequences(ATTRIBUTES).inputs()
+    inputs = as_sequences(ATTRIBUTES)
     assert feature("w=call").fires(inputs).tolist() == [True, False, False]
     assert feature("len").above(1).fires(inputs).tolist() == [False, True, False]
     assert inputs.feature("len").tolist() == [0, 2, 0]
@@ -202,7 +203,7 @@ def test_conditions_on_attributes() -> None:
     with pytest.raises(ConstraintError, match="attributes"):
         punctuation.fires(inputs)
     with pytest.raises(ConstraintError, match="tokens"):
-        feature("w=call").fires(as_sequences(X).inputs())
+        feature("w=call").fires(as_sequences(X))
 
 
 @settings(deadline=None, max_examples=50)
@@ -219,7 +220,7 @@ def test_the_token_index_is_a_word_index(tokens: list[str], wanted: str) -> None
 
 
 def encode(y: object, **options: Any) -> tuple[list[Any], list[int]]:
-    classes, codes = encode_tags(y, as_sequences(X), **options)
+    classes, codes, _ = tag_targets(y, as_sequences(X), **options)
     assert codes.dtype == np.intp
     return classes.tolist(), codes.tolist()
 
@@ -310,6 +311,6 @@ def test_encoding_then_decoding_gives_y_back(data: st.DataObject) -> None:
     lengths = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     y = [data.draw(st.lists(labels, min_size=n, max_size=n) | st.none()) for n in lengths]
     sequences = as_sequences([["x"] * n for n in lengths])
-    classes, codes = encode_tags(y, sequences, classes=["c", "b", "a"])
+    classes, codes, _ = tag_targets(y, sequences, classes=["c", "b", "a"])
     names = [[classes[k] if k >= 0 else None for k in part] for part in sequences.split(codes)]
     assert names == [row if row is not None else [None] * n for row, n in zip(y, lengths, strict=True)]

@@ -180,7 +180,7 @@ def shares(constraint: Constraint, references: tuple[Reference, ...]) -> npt.NDA
     changes: npt.NDArray[np.bool_] = first | (labels != np.roll(labels, 1))
     where = np.ones(len(labels), dtype=bool)
     if constraint.given is not None:
-        where = constraint.given.fires(sequences.inputs())
+        where = constraint.given.fires(sequences)
     match constraint.event:
         case Labels(()):
             return labels

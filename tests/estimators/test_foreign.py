@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, word
+from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import dataset_columns
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError
-from tiltfit.estimators.encoders import as_table, as_texts
 from tiltfit.language.conditions import column
 
 TEXTS = ["a puck on ice", "the puck", "a bat and a ball", "the bat", "ice", "ball"]

@@ -7,11 +7,10 @@ import pandas as pd
 import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, constraints_from_labels, expect, feature, word
-from tiltfit.data.sequences import as_sequences, encode_known_tags
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import ConflictError, DataError, UnknownLabelError
 from tiltfit.estimators.model_selection import LabelledKFold, labelled_scorer
-from tiltfit.estimators.targets import encode_known, find_unlabelled
-from tiltfit.language.constraint import ConstraintSet
+from tiltfit.samples.labels import find_unlabelled, row_targets, tag_targets
 
 RNG = np.random.default_rng(3)
 X = np.hstack([RNG.normal(size=(8, 3)), np.eye(8)])
@@ -118,11 +117,11 @@ def test_constraints_from_labels_look_at_labels_alone():
 def test_minus_one_beside_sets():
     values = np.array([-1, {0, 1}, 0], dtype=object)
     assert find_unlabelled(values, None).tolist() == [True, True, False]
-    classes, codes, banned = encode_known([-1, {-1, 0}, 0], 3, None, ConstraintSet())
+    classes, codes, banned = row_targets([-1, {-1, 0}, 0], 3)
     assert (classes.tolist(), codes.tolist(), banned) == ([-1, 0], [0, -1, 1], None)
-    found = encode_known_tags([[-1, {-1, 0}, 0]], as_sequences([["x", "y", "z"]]))
+    found = tag_targets([[-1, {-1, 0}, 0]], as_sequences([["x", "y", "z"]]))
     assert (found[0].tolist(), found[1].tolist()) == ([-1, 0], [0, -1, 1])
-    found = encode_known_tags([[-1, {1, 0}, 0]], as_sequences([["x", "y", "z"]]))
+    found = tag_targets([[-1, {1, 0}, 0]], as_sequences([["x", "y", "z"]]))
     assert (found[0].tolist(), found[1].tolist()) == ([0, 1], [-1, -1, 0])
 
 
@@ -130,19 +129,19 @@ def test_minus_one_beside_sets():
 def test_minus_one_in_a_set_is_no_class_where_it_means_unlabelled(mark):
     for y in ([0, 1, {mark, 0}], [mark, {mark, 0, 1}, 0], [0, 1, {mark}]):
         with pytest.raises(DataError, match=r"is a set with -1, which means unlabelled"):
-            encode_known(y, 3, None, ConstraintSet())
+            row_targets(y, 3)
         with pytest.raises(DataError, match=r"is a set with -1, which means unlabelled"):
-            encode_known_tags([y], as_sequences([["x", "y", "z"]]))
+            tag_targets([y], as_sequences([["x", "y", "z"]]))
 
 
 def test_a_mark_that_is_a_class_may_be_in_a_set():
     for classes, y in (([-1, 0, 1], [0, 1, {-1}]), (["", "a", "b"], ["a", "b", {""}])):
-        found = encode_known(y, 3, classes, ConstraintSet())
+        found = row_targets(y, 3, classes)
         assert (found[1].tolist(), found[2]) == ([1, 2, 0], None)
-        found = encode_known_tags([y], as_sequences([["x", "y", "z"]]), classes)
+        found = tag_targets([y], as_sequences([["x", "y", "z"]]), classes)
         assert (found[1].tolist(), found[2]) == ([1, 2, 0], None)
-    assert encode_known([1, {-1}, 1], 3, None, ConstraintSet())[1].tolist() == [1, 0, 1]
-    assert encode_known_tags([[1, {-1}, 1]], as_sequences([["x", "y", "z"]]))[1].tolist() == [1, 0, 1]
+    assert row_targets([1, {-1}, 1], 3)[1].tolist() == [1, 0, 1]
+    assert tag_targets([[1, {-1}, 1]], as_sequences([["x", "y", "z"]]))[1].tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -156,8 +155,8 @@ def test_a_mark_that_is_a_class_may_be_in_a_set():
         ({""}, DataError, r"y\[1\] is a set with an empty text"),
         ({-1, 3}, DataError, r"y\[1\] is a set with -1, which means unlabelled.*Leave it out.*classes="),
         ({-1}, DataError, r"y\[1\] is a set with -1"),
-        ({"a", "hocky"}, UnknownLabelError, r"The set y\[1\] holds the label 'hocky', which is not one of"),
-        ({"a", ("b", "c")}, ValueError, "must be one value, but is"),
+        ({"a", "hocky"}, UnknownLabelError, r"y\[1\] is a set with the label 'hocky', which is not one of"),
+        ({"a", ("b", "c")}, DataError, r"A label in y\[1\] is .* A label is a text, a number or a bool"),
         (["a", "b"], DataError, "A set means that the label is one of its members"),
         (("a", "b"), DataError, "Multi-label y is not supported"),
     ],

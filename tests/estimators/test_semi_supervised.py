@@ -183,7 +183,7 @@ def test_dev_without_labels():
 
 def test_dev_with_an_unknown_label():
     said = refused((["ice"], ["hokey"]), error=UnknownLabelError)
-    assert said.startswith("In dev=(X_dev, y_dev): y holds the label 'hokey'")
+    assert said.startswith("In dev=(X_dev, y_dev): y[0] has the label 'hokey'")
     with pytest.raises(UnknownLabelError, match="In dev=.*'contakt'"):
         TiltTagger([CALL]).fit(ADS, TAGS, dev=([["call"]], [["contakt"]]))
 

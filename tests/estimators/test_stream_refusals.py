@@ -150,7 +150,7 @@ FIRST = {
         "sample_weight",
     ),
     "one class": (TiltTagger([]), lambda m: m.partial_fit([["x"]], [["a"]]), "only one class"),
-    "no class": (TiltTagger([]), lambda m: m.partial_fit([["x"]]), "needs labels"),
+    "no class": (TiltTagger([]), lambda m: m.partial_fit([["x"]]), "requires y to be passed"),
     "classes that are a text": (
         TiltClassifier(),
         lambda m: m.partial_fit(["x"], ["a"], classes="ab"),

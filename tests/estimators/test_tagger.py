@@ -636,7 +636,7 @@ def test_a_start_with_other_classes():
 def test_nothing_to_learn_from():
     with pytest.raises(DataError, match="nothing to learn from"):
         TiltTagger(classes=["x", "y"]).fit(ADS)
-    with pytest.raises(DataError, match="needs labels"):
+    with pytest.raises(DataError, match="requires y to be passed"):
         TiltTagger().fit(ADS)
 
 

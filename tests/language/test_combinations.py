@@ -28,7 +28,7 @@ from tiltfit.language.conditions import (
 )
 
 a, b, c = word("a"), word("b"), word("c")
-TOKENS = as_sequences([["a", ",", "b"], [], ["c"], ["a", "b", "--", "?!", "b"]]).inputs()
+TOKENS = as_sequences([["a", ",", "b"], [], ["c"], ["a", "b", "--", "?!", "b"]])
 
 
 def where(condition: Condition) -> list[int]:
@@ -146,7 +146,7 @@ def test_an_error_in_a_function_says_where() -> None:
     ):
         inverse.fires(TextInputs(["x", ""]))
     short = when(lambda token: {"a": 1}[token], "short")
-    tokens = as_sequences([["a", "a"], ["a", "b"]]).inputs()
+    tokens = as_sequences([["a", "a"], ["a", "b"]])
     with pytest.raises(ConstraintError, match=r"position 1 of sequence 1 \(X\[1\]\[1\]\) with KeyError: 'b'") as caught:
         short.fires(tokens)
     assert isinstance(caught.value.__cause__, KeyError)

@@ -115,7 +115,7 @@ def test_words_of_a_matrix_are_its_names() -> None:
 
 
 def test_words_of_tokens_are_whole_tokens() -> None:
-    inputs = as_sequences([["Call", "*PHONE*"], ["*PHONE*", "now"]]).inputs()
+    inputs = as_sequences([["Call", "*PHONE*"], ["*PHONE*", "now"]])
     assert word("*PHONE*").fires(inputs).tolist() == [False, True, True, False]
     assert word("call").fires(inputs).tolist() == [True, False, False, False]
     with pytest.raises(UnsupportedError, match=r"word\('call'\) & word\('now'\)\.after"):

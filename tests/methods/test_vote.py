@@ -66,7 +66,7 @@ def test_labels_outside_of_a_set_get_no_votes():
 
 
 def test_only_labels_of_tokens_are_voted_for():
-    votes = majority_vote(SPOKEN, as_sequences(ADS).inputs(), ["c", "n", "s"])
+    votes = majority_vote(SPOKEN, as_sequences(ADS), ["c", "n", "s"])
     assert votes.source.tolist() == [0, 1]
     np.testing.assert_array_equal(votes.stated, [0.95, 0.8])
     names = [None if k < 0 else "cns"[k] for k in votes.winner]

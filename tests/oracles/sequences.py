@@ -109,7 +109,7 @@ class World:
         """What the library makes of the constraints. ``options``: of ``ground``."""
         number = {c: k for k, c in enumerate(self.classes)}
         codes = np.array([number.get(label, -1) for row in self.known for label in row], dtype=np.intp)
-        inputs = as_sequences({"tokens": self.tokens, **self.columns}).inputs()
+        inputs = as_sequences({"tokens": self.tokens, **self.columns})
         found = ConstraintSet(tuple(constraints)).with_classes(self.classes)
         strength = Strength(BETA, scale)
         sample = Sample(inputs, self.classes, self.structure, codes, self.weights)

@@ -49,7 +49,7 @@ def test_words_and_phrases_are_all_that_are_frequent_and_fire_where_they_say(row
 @settings(max_examples=60)
 def test_token_patterns_fire_where_they_say(rows: list[list[str]]) -> None:
     sequences = as_sequences(rows)
-    inputs = sequences.inputs()
+    inputs = sequences
     found = token_candidates(inputs, sequences.items, 1)
     agree(found, inputs)
     changes = change_candidates(inputs, 1)
@@ -61,7 +61,7 @@ def test_token_patterns_fire_where_they_say(rows: list[list[str]]) -> None:
 
 def test_every_kind_of_pattern_is_tried() -> None:
     sequences = as_sequences([["By", "J.", "Doe", ",", "1994"], ["In", "Proc", ",", "pages", "1-2"]])
-    found = token_candidates(sequences.inputs(), sequences.items, 1).conditions
+    found = token_candidates(sequences, sequences.items, 1).conditions
     wanted = [Word("doe"), Word(",").before, Regex("^[A-Z]\\.$"), Regex("^(19|20)[0-9]{2}$"), punctuation, first]
     assert [c for c in wanted if c not in found] == []
 
@@ -70,7 +70,7 @@ def test_shapes_are_disjoint() -> None:
     tokens = ["1994", "12-17", "McCallum", "J.", "ABC", "Abc", "A1", "x-Y"]
     shapes = [shape(token) for token in tokens]
     assert all(s is not None for s in shapes)
-    assert [sum(Regex(s).fires(as_sequences([tokens]).inputs())) for s in shapes] == [1] * len(tokens)
+    assert [sum(Regex(s).fires(as_sequences([tokens]))) for s in shapes] == [1] * len(tokens)
     assert shape("the") is shape("été9") is shape("1a2b3c") is None
 
 
@@ -85,8 +85,8 @@ def test_columns_of_a_table_and_names_of_a_matrix() -> None:
 
 def test_attributes_are_candidates_themselves() -> None:
     sequences = as_sequences([[{"w": "a", "n": 2.0}, {"w": "b", "n": 0.0}], [["x"], ["w=a"]]])
-    found = token_candidates(sequences.inputs(), sequences.items, 1)
-    agree(found, sequences.inputs())
+    found = token_candidates(sequences, sequences.items, 1)
+    agree(found, sequences)
     assert [repr(c) for c in found.conditions] == ["feature('w=a')", "feature('n')", "feature('w=b')", "feature('x')"]
 
 

@@ -1,7 +1,7 @@
 """What labels say of each target: the share that they show, and Wilson's interval around it at 95 %.
 
 Tokens of one sequence count as the fewer the more alike they are, and counts get Student's interval
-(``estimators.evidence``).
+(``estimators.intervals``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tiltfit.check.data import Data
-from tiltfit.estimators.evidence import Mean, Share
-from tiltfit.estimators.labelled import Labelled
+from tiltfit.estimators.intervals import Mean, Share
+from tiltfit.estimators.label_statistics import LabelStatistics
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.prose import amount, percent, show
@@ -62,12 +62,12 @@ def find_evidence(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
     sample = data.sample
     if sample.open_positions.all():
         return ()
-    here = Labelled(sample.inputs, list(sample.classes), sample.structure, sample.labels)
+    here = LabelStatistics(sample)
     found = [e for k in usable for e in _evidence(k, constraints[k], here, data.unit)]
     return tuple(sorted(found, key=lambda e: -round(e.gap, 9)))  # stable: else in the order of the file
 
 
-def _evidence(number: int, constraint: Constraint, here: Labelled, unit: str) -> Iterator[Evidence]:
+def _evidence(number: int, constraint: Constraint, here: LabelStatistics, unit: str) -> Iterator[Evidence]:
     # A share among other events has no labels of its own to count, and groups have too few each.
     if constraint.of is not None or constraint.per != "dataset":
         return

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiltfit.check.data import Data
-from tiltfit.data.excerpts import excerpt
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.methods.majority_vote import majority_vote
 
@@ -60,7 +59,7 @@ def find_disputes(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
         n = len(both)
         pair = int(number[a]), int(number[b])
         words = [w for k in pair for w in _words(constraints[k])]
-        shown = tuple((int(i), excerpt(data.sample.inputs, int(i), words)) for i in both[:_EXAMPLES])
+        shown = tuple((int(i), data.sample.inputs.excerpt(int(i), words)) for i in both[:_EXAMPLES])
         found.append(Dispute(*pair, n, n / float(size[a] + size[b] - n), shown))
     voices = np.asarray(np.diff(votes.fires.indptr))
     ordered = sorted(found, key=lambda d: (-d.overlap, -d.jaccard, d.first, d.second))

@@ -20,12 +20,12 @@ from sklearn.utils.validation import _num_samples
 from tiltfit.arrays import IntArray
 from tiltfit.comparison.evidence import Truth
 from tiltfit.comparison.worker import TaskName, Work
-from tiltfit.data.sequences import as_sequences, encode_tags
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, UnsupportedError, did_you_mean
 from tiltfit.estimators.development import naming_dev
-from tiltfit.estimators.targets import as_objects, encode_labels
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
+from tiltfit.samples.labels import as_objects, row_targets, tag_targets
 
 TASKS = ("auto", "classify", "tag")
 _TEST = "test=(X_test, y_test)"
@@ -125,14 +125,16 @@ Encoded = tuple[list[Any], IntArray, IntArray]  # labels, the number of each pos
 
 def _of_documents(X: Any, y: Any, said: ConstraintSet, classes: Iterable[object] | None) -> Encoded:
     n = n_instances(X)
-    found, codes = encode_labels(y, n, classes, said)
+    found, codes, _ = row_targets(
+        y, n, said.classes if classes is None else classes, [name for c in said for name in c.names]
+    )
     return found.tolist(), codes, np.arange(n + 1)
 
 
 def _of_sequences(X: Any, y: Any, said: ConstraintSet, classes: Iterable[object] | None) -> Encoded:
     sequences = as_sequences(X, allow_empty=False)
     named = [name for constraint in said for name in constraint.names]
-    found, codes = encode_tags(y, sequences, said.classes if classes is None else classes, named)
+    found, codes, _ = tag_targets(y, sequences, said.classes if classes is None else classes, named)
     return found.tolist(), codes, sequences.offsets
 
 
@@ -168,14 +170,14 @@ def _test_labels(X: Any, y: Any, names: list[Any]) -> Encoded:
     n = n_instances(X)
     respelt = _spellings(names)
     values = [value if isinstance(value, list | tuple) else respelt.get(str(value), value) for value in as_objects(y)]
-    _, codes = encode_labels(values, n, names, ConstraintSet())
+    codes = row_targets(values, n, names).labels
     return names, codes, np.arange(n + 1)
 
 
 def _test_tags(X: Any, y: Any, names: list[Any]) -> Encoded:
     """Labels that no model knows come after the others: all of them are mistakes."""
     sequences, respelt = as_sequences(X), _spellings(names)
-    found, codes = encode_tags(y, sequences, named=names, least=1)
+    found, codes, _ = tag_targets(y, sequences, named=names, least=1)
     number = {exact(name): k for k, name in enumerate(names)}
     all_names, table = list(names), np.full(len(found) + 1, -1, dtype=np.intp)
     for k, label in enumerate(found.tolist()):

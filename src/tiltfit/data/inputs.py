@@ -1,8 +1,8 @@
-"""What conditions look at: the input as the user gave it, not the model's features.
+"""The input as the user gave it, which conditions look at (not the model's features).
 
-An ``Inputs`` answers four questions about its positions (documents, rows or tokens):
-where does a word occur, what is the text, what stands in a column, what is a feature's value.
-A kind of input that has no answer refuses, naming what would work.
+An ``Inputs`` answers four questions about its positions (documents, rows or tokens): where a word occurs, what the text
+is, what a column holds, and what a feature's value is. A kind of input that has no answer raises an error that names
+what would work.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.data.excerpts import cut
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
 Unit = Literal["documents", "rows", "tokens"]
@@ -111,19 +112,53 @@ class Inputs(ABC):
 
     @abstractmethod
     def column(self, name: str) -> npt.NDArray[Any]:
-        """One value a position, from a table."""
+        """One value per position, from a table."""
 
     @abstractmethod
     def feature(self, name: str) -> npt.NDArray[np.float64]:
-        """One number a position: a named column of a matrix or a numeric column of a table."""
+        """One number per position: a named column of a matrix or a numeric column of a table."""
 
     @abstractmethod
     def row(self, i: int) -> Any:
         """Position i as the user gave it: what ``when(callable)`` is called with."""
 
     def place(self, i: int) -> str:
-        """Where position i stands, for messages."""
+        """A name of position i for messages."""
         return f"{self.unit.removesuffix('s')} {i} of X"
+
+    def excerpt(self, i: int, words: Sequence[str] = ()) -> str:
+        """Position i in one short line, as people would recognise it: a document around the first of ``words``."""
+        return cut(str(self.row(i)), words)
+
+    @property
+    def has_texts(self) -> bool:
+        """True if positions are or hold raw text."""
+        return True
+
+    @property
+    def word_columns(self) -> list[str | None]:
+        """The columns that words are looked up in; None stands for the only text there is."""
+        return [None]
+
+    # Instances: each position is one, except in sequences.
+
+    @property
+    def n_instances(self) -> int:
+        """Number of documents, rows or sequences."""
+        return self.n
+
+    @property
+    def lengths(self) -> npt.NDArray[np.intp]:
+        """The number of positions of every instance."""
+        return np.ones(self.n, dtype=np.intp)
+
+    def without_empty(self) -> Self:
+        """The same positions; instances that have none are left out."""
+        return self
+
+    def instance_excerpt(self, instance: int) -> str:
+        """A whole instance in one short line."""
+        return self.excerpt(instance)
 
 
 class TextInputs(Inputs):
@@ -176,6 +211,7 @@ class MatrixInputs(Inputs):
     """A dense or sparse matrix, whose columns may have names."""
 
     unit: Unit = "rows"
+    has_texts = False
 
     def __init__(self, X: npt.NDArray[Any] | sparse.csr_array, names: Sequence[str] | None) -> None:
         self._X = X
@@ -218,6 +254,9 @@ class MatrixInputs(Inputs):
     def row(self, i: int) -> Any:
         return self._X[i]
 
+    def excerpt(self, i: int, words: Sequence[str] = ()) -> str:
+        return f"row {i}"
+
     def _require_names(self, what: str) -> list[str]:
         if self._names is None:
             raise ConstraintError(
@@ -250,6 +289,10 @@ class TableInputs(Inputs):
         """Names of the columns that hold text."""
         return [name for name, values in self._columns.items() if values.dtype.kind in "OUT"]
 
+    @property
+    def word_columns(self) -> list[str | None]:
+        return [None] if len(self.text_columns) == 1 else list(self.text_columns)
+
     def index(self, column: str | None = None) -> WordIndex:
         name = self._text_column(column)
         if name not in self._indexes:
@@ -276,6 +319,9 @@ class TableInputs(Inputs):
     def row(self, i: int) -> dict[str, Any]:
         return {name: values[i] for name, values in self._columns.items()}
 
+    def excerpt(self, i: int, words: Sequence[str] = ()) -> str:
+        return cut(" | ".join(f"{name}: {value}" for name, value in self.row(i).items()), words)
+
     def _text_column(self, column: str | None) -> str:
         if column is not None:
             self.column(column)
@@ -292,6 +338,6 @@ class TableInputs(Inputs):
 
 
 def is_missing(value: object) -> bool:
-    """None, NaN, NaT or pd.NA."""
-    # pd.NA and pd.NaT are told by name: comparing pd.NA gives neither true nor false.
+    """Return whether a value is None, NaN, NaT or pd.NA."""
+    # pd.NA and pd.NaT are recognised by name: comparing pd.NA gives neither true nor false.
     return value is None or type(value).__name__ in {"NAType", "NaTType"} or value != value

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tiltfit.arrays import FloatArray
+from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, UnsupportedError
@@ -24,8 +25,6 @@ from tiltfit.estimators.encoders import (
     TableEncoder,
     TextEncoder,
     as_matrix,
-    as_table,
-    as_texts,
     has_text,
     matrix_inputs,
 )
@@ -34,7 +33,6 @@ from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
-from tiltfit.estimators.targets import as_objects, encode_known, encode_labels, find_unlabelled, warn_unspoken_classes
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.hashing import buckets
@@ -47,6 +45,7 @@ from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import GENERATIVE, as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.samples.labels import as_objects, find_unlabelled, row_targets, warn_unspoken_classes
 from tiltfit.samples.sample import Sample
 
 logger = logging.getLogger("tiltfit")
@@ -254,7 +253,12 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints)
         encoder, matrix, inputs = self._learn_encoder(X, options.vectorizer(self.vectorizer))
-        classes, labels, banned = encode_known(y, inputs.n, self.classes, constraints)
+        classes, labels, banned = row_targets(
+            y,
+            inputs.n,
+            constraints.classes if self.classes is None else self.classes,
+            [name for c in constraints for name in c.names],
+        )
         constraints = constraints.with_classes(classes.tolist())
         options.check(constraints, inputs.unit)
         weight = self._weights(sample_weight, matrix)
@@ -501,7 +505,7 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         with naming_dev():
             matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
             refuse_counts(self.model, matrix, encoder.names if encoder is not None else self._names())
-            _, labels = encode_labels(y, matrix.shape[0], classes.tolist(), ConstraintSet())
+            labels = row_targets(y, matrix.shape[0], classes.tolist()).labels
             q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
             aside = _model(matrix, len(classes), q0, features.workers)
             return development(aside, labels, patience, features.whole)
@@ -509,7 +513,7 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
     def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
         """``fitting``: X is what the model was fitted on just now, and so is ``base``, if that is an array."""
         matrix = self._matrix(X)
-        _, labels, banned = encode_known(y, matrix.shape[0], self.classes_.tolist(), self._constraints)
+        _, labels, banned = row_targets(y, matrix.shape[0], self.classes_.tolist())
         model, potentials, marginals = self._infer(X, matrix, fitting=fitting)
         weight = self._weights(sample_weight, matrix)
         grounded = self._ground(self._inputs(X, matrix), weight, labels, Workers(), banned=banned)

@@ -10,12 +10,12 @@ from tiltfit.estimators.base import log_base, refuse_impossible_labels
 from tiltfit.estimators.encoders import TableEncoder
 from tiltfit.estimators.options import Options, threads
 from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes, refuse_start
-from tiltfit.estimators.targets import as_objects, encode_known, encode_labels, find_unlabelled, set_members
 from tiltfit.execution.workers import Workers
 from tiltfit.features.hashing import buckets
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.grounding import Grounded
+from tiltfit.samples.labels import row_targets, shown_labels
 
 if TYPE_CHECKING:
     from tiltfit.estimators.classifier import TiltClassifier
@@ -27,8 +27,8 @@ def begin(classifier: TiltClassifier, X: Any, y: Any, classes: Any) -> None:
     refuse_start(classifier.init)
     vectorizer = "hashing" if isinstance(classifier.vectorizer, str) and classifier.vectorizer == "auto" else None
     encoder, matrix, inputs = classifier._learn_encoder(X, vectorizer or classifier.vectorizer, part=True)
-    declared = declared_classes(classes, classifier.classes, constraints, lambda: _labels(y))
-    found, _ = encode_labels(y, inputs.n, declared, constraints)
+    declared = declared_classes(classes, classifier.classes, constraints, lambda: shown_labels(y))
+    found = row_targets(y, inputs.n, declared).classes
     classifier.classes_, classifier._constraints = found, constraints.with_classes(found.tolist())
     classifier._encoder, classifier._base = None if encoder is None else encoder.anew(), classifier.base
     classifier._strength, classifier._unit = options.strength, inputs.unit
@@ -68,7 +68,7 @@ def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weigh
     else:
         classifier._encoder, matrix = encoder.learn(X)
     inputs = classifier._inputs(X, matrix)
-    _, labels, banned = encode_known(y, inputs.n, names, classifier._constraints)
+    _, labels, banned = row_targets(y, inputs.n, names)
     weight = classifier._weights(sample_weight, matrix)
     q0 = log_base(classifier._base_now, X, inputs.n, classifier.classes_, fitting=False)
     refuse_impossible_labels(q0, labels, classifier.classes_, banned)
@@ -84,10 +84,3 @@ def chunk(classifier: TiltClassifier, X: Any, y: Any, classes: Any, sample_weigh
         touched=grounded.touched,
     )
     return problem, grounded
-
-
-def _labels(y: Any) -> list[Any]:
-    if y is None:
-        return []
-    values = as_objects(y)
-    return [*values[~find_unlabelled(values, None)].tolist(), *set_members(values)]

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.foreign import dataset_columns, holds_lists, is_document
-from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
+from tiltfit.data.documents import as_table, as_texts
+from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashed_text import HashedWords
 from tiltfit.features.hashing import Buckets, joined
@@ -23,61 +23,6 @@ from tiltfit.features.text import NO_WORDS, BagOfWords, fit_bag_of_words
 
 Bag = BagOfWords | HashedWords
 Matrix = sparse.csr_array | npt.NDArray[np.float64]
-
-
-def as_texts(X: object) -> list[str] | None:
-    """The texts, if X is a one-dimensional collection of them, else None."""
-    if isinstance(X, str | bytes):
-        raise DataError("X is a single text. Pass a list of texts, even for one: [text].")
-    if isinstance(X, Mapping) or sparse.issparse(X) or getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
-        return None
-    if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
-        return None
-    values: list[Any] = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
-    if not values and isinstance(X, list | tuple):
-        raise DataError("X has no rows: at least one is needed.")
-    values = [value.text if is_document(value) else value for value in values]
-    if not values or not any(isinstance(v, str) for v in values):
-        return None
-    bad = [i for i, value in enumerate(values) if not isinstance(value, str)]
-    if bad:
-        value = values[bad[0]]
-        kind = "is missing" if is_missing(value) else f"is {value!r}"
-        message = f"X is a list of texts, but row {bad[0]} {kind}. Use '' for an empty text."
-        raise DataError(message, instances=bad)
-    return values
-
-
-def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
-    """The columns of a data frame, of a mapping of columns or of another library's table, else None."""
-    foreign = dataset_columns(X)
-    if foreign is not None:
-        return {name: _foreign_column(name, values) for name, values in foreign.items()}
-    if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is a dict, too
-        return {str(name): np.asarray(values) for name, values in X.items()}
-    if hasattr(X, "collect") and hasattr(X, "columns"):
-        raise DataError("X is a lazy frame: pass X.collect().")
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
-        names = list(X.columns)
-        if len(set(names)) < len(names):
-            raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
-        if not all(isinstance(name, str) for name in names):
-            return None  # scikit-learn's own rule: such a frame has no feature names
-        return {name: _column(X[name]) for name in names}
-    return None
-
-
-def _foreign_column(name: str, values: list[Any]) -> npt.NDArray[Any]:
-    if holds_lists(values):
-        raise DataError(f"Column {name!r} of X holds lists, where one value a row is expected. Leave the column out.")
-    return _column(values)
-
-
-def _column(series: Any) -> npt.NDArray[Any]:
-    values = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
-    if values.dtype.kind == "O" and all(isinstance(v, int | float | np.number) or is_missing(v) for v in values):
-        return np.array([np.nan if is_missing(v) else float(v) for v in values])
-    return values
 
 
 @dataclass(frozen=True, eq=False)

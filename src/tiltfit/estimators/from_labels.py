@@ -16,16 +16,19 @@ from typing import Any
 
 import numpy as np
 
-from tiltfit.data.inputs import TableInputs
+from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
-from tiltfit.estimators.evidence import Mean, Share
-from tiltfit.estimators.labelled import Labelled
+from tiltfit.estimators.intervals import Mean, Share
+from tiltfit.estimators.label_statistics import LabelStatistics
 from tiltfit.language.conditions import Condition, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.expect import Expectation, expect
 from tiltfit.language.scheme import entities
 from tiltfit.language.values import Label
+from tiltfit.samples.labels import is_list, is_tagged
+from tiltfit.samples.sample import Sample, make_sample
+from tiltfit.samples.task import DOCUMENTS, SEQUENCES
 
 _DIGITS = 1000  # ends of intervals are rounded outwards to thousandths
 
@@ -45,7 +48,7 @@ def constraints_from_labels(
     """What the labels in y show, stated of the unlabelled rest: ``between(low, high)``, or one of its sides.
 
     Shares get Wilson's interval, counts Student's; tokens of one sequence count as the fewer the more alike they are
-    (``estimators.evidence``). A share under a condition is stated only if its interval excludes the share without it.
+    (``estimators.intervals``). A share under a condition is stated only if its interval excludes the share without it.
     The ``rationale`` of each says what was seen: "12 of 13 labelled tokens".
 
     Parameters
@@ -83,7 +86,7 @@ def constraints_from_labels(
     at least 64.6% of documents with the word "puck" are hockey (3 of 3 labelled documents)
     """
     _check(confidence, top, min_support)
-    here = Labelled.of(X, y, classes, feature_names)
+    here = _labelled(X, y, classes, feature_names)
     asked = _Asked(here, float(confidence), int(min_support))
     found = [s for template in _templates(templates, here) for s in asked.statements(template)]
     kept = [s.constraint(slack) for s in (found if top is None else _best(found, int(top)))]
@@ -96,6 +99,21 @@ def constraints_from_labels(
             stacklevel=2,
         )
     return ConstraintSet(tuple(constraints), tuple(here.classes))
+
+
+def _labelled(X: Any, y: Any, classes: Iterable[object] | None, feature_names: Iterable[str] | None) -> Sample:
+    """Documents or rows, or sequences if y holds lists of labels; refused if y has no label."""
+    rows = y if is_list(y) else ()
+    if not any(any(not is_missing(v) for v in row) if is_list(row) else not is_missing(row) for row in rows):
+        raise DataError("constraints_from_labels needs labels, but nothing in y has one.", parameter="y")
+    task = SEQUENCES if is_tagged(y) else DOCUMENTS
+    inputs = task.read(X, None if task.is_sequences else feature_names, allow_empty=not task.is_sequences)
+    here = make_sample(task, inputs, y, classes=classes)
+    if not np.any(here.labels >= 0):
+        raise DataError(
+            "constraints_from_labels needs labels, but all of y is -1, which is not a class, or a set.", parameter="y"
+        )
+    return here
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,9 +159,13 @@ Template = str | Condition | Expectation
 class _Asked:
     """Statements about labelled data, at a confidence."""
 
-    here: Labelled
+    here: Sample
     confidence: float
     min_support: int
+
+    @cached_property
+    def counted(self) -> LabelStatistics:
+        return LabelStatistics(self.here)
 
     def statements(self, template: Template) -> Iterator[_Statement]:
         if isinstance(template, str):
@@ -159,7 +181,7 @@ class _Asked:
         """Every label whose share where the condition fires is not its share elsewhere."""
         if not self._is_enough(positions):
             return
-        shares, bases = self.here.label_shares(positions), self._bases
+        shares, bases = self.counted.label_shares(positions), self._bases
         for label, share, base in zip(self.here.classes, shares, bases, strict=True):
             low, high = share.interval(self.confidence)
             margin = max(low - base, base - high)
@@ -169,9 +191,7 @@ class _Asked:
 
     def words(self) -> Iterator[_Statement]:
         inputs = self.here.inputs
-        columns: list[str | None] = list(inputs.text_columns) if isinstance(inputs, TableInputs) else [None]
-        columns = [None] if len(columns) == 1 else columns
-        for column in columns:
+        for column in inputs.word_columns:
             index = inputs.index(column)
             for text in sorted(index.words):
                 try:
@@ -192,7 +212,7 @@ class _Asked:
 
     def conditional(self, expectation: Expectation) -> Iterator[_Statement]:
         """If its interval excludes the share without the condition."""
-        evidence, base = self._evidence(expectation), self.here.share(expectation.event, None)
+        evidence, base = self._evidence(expectation), self.counted.share(expectation.event, None)
         if evidence is not None and base is not None:
             low, high = evidence.interval(self.confidence)
             margin = max(low - base.value, base.value - high)
@@ -202,11 +222,11 @@ class _Asked:
     @property
     def fields(self) -> list[Label]:
         """What has segments: entities of BIO labels, else the labels."""
-        return list(entities(self.here.classes)) or self.here.classes
+        return list(entities(self.here.classes) or self.here.classes)
 
     @cached_property
     def _bases(self) -> list[float]:
-        return [share.value for share in self.here.label_shares(np.arange(self.here.inputs.n))]
+        return [share.value for share in self.counted.label_shares(np.arange(self.here.inputs.n))]
 
     def _named(self, expectation: Expectation) -> Iterator[_Statement]:
         ConstraintSet((expectation.at_least(0.0),), tuple(self.here.classes))  # refuses unknown labels
@@ -217,7 +237,7 @@ class _Asked:
 
     def _evidence(self, expectation: Expectation) -> Share | Mean | None:
         event, given = expectation.event, expectation.given
-        evidence = self.here.mean(event, given) if event.counts else self.here.share(event, given)
+        evidence = self.counted.mean(event, given) if event.counts else self.counted.share(event, given)
         if evidence is None or evidence.n < self.min_support:
             return None
         return evidence
@@ -262,16 +282,16 @@ _TOKENS = ("words", "punctuation", "proportions", "changes", "starts", "segments
 _ATTRIBUTES = ("proportions", "starts", "segments")
 
 
-def _templates(given: Any, here: Labelled) -> list[Template]:
+def _templates(given: Any, here: Sample) -> list[Template]:
     if given is None:
         if not here.is_sequences:
             return list(_DOCUMENTS)
-        return list(_TOKENS if here.has_tokens else _ATTRIBUTES)
+        return list(_TOKENS if here.inputs.has_texts else _ATTRIBUTES)
     one = isinstance(given, str | Condition | Expectation) or not isinstance(given, Iterable)
     return [_template(template, here) for template in ([given] if one else given)]
 
 
-def _template(template: object, here: Labelled) -> Template:
+def _template(template: object, here: Sample) -> Template:
     if isinstance(template, str):
         if template not in _FAMILIES:
             known = ", ".join(map(repr, _FAMILIES))
@@ -292,7 +312,7 @@ def _template(template: object, here: Labelled) -> Template:
     return _expectation(template, here)
 
 
-def _expectation(template: Expectation, here: Labelled) -> Template:
+def _expectation(template: Expectation, here: Sample) -> Template:
     if template.of is not None or template.per != "dataset":
         raise UnsupportedError(f"templates= holds {template!r}: of= and per= cannot be estimated from labels.")
     if template.event == Labels():

@@ -13,7 +13,7 @@ from sklearn.model_selection import BaseCrossValidator, KFold, StratifiedKFold
 from sklearn.utils import _safe_indexing
 
 from tiltfit.errors import DataError
-from tiltfit.estimators.targets import as_objects, find_unlabelled
+from tiltfit.samples.labels import as_objects, find_unlabelled
 
 
 class LabelledKFold(BaseCrossValidator):  # type: ignore[misc]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
@@ -248,25 +248,3 @@ def refuse_for_hmm(transitions: Any, weights: str, kind: str) -> None:
             f"weights={weights!r} leaves pairs of attribute and label without a weight, but with model='hmm' every "
             "pair has a probability. Use weights='all'."
         )
-
-
-def sequence_weights(sample_weight: Any, n: int) -> FloatArray:
-    """``sample_weight`` as an array of one number a sequence; refused unless it is."""
-    if sample_weight is None:
-        return np.ones(n)
-    try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError(f"sample_weight={sample_weight!r:.80} must be a list of numbers, one a sequence.") from error
-    if weight.shape != (n,):
-        raise DataError(f"sample_weight has the shape {weight.shape}, but there are {n} sequences.")
-    if not np.all(np.isfinite(weight) & (weight >= 0)):
-        bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0)))
-        raise DataError(
-            f"sample_weight is {weight[bad[0]]} for sequence {bad[0]}: it must be a number of at least 0.",
-            parameter="sample_weight",
-            instances=bad,
-        )
-    if not np.any(weight > 0):
-        raise DataError("sample_weight sums to zero: no sequence counts.")
-    return weight

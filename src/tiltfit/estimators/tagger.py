@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray
-from tiltfit.data.sequences import Sequences, as_sequences, encode_known_tags, encode_tags
+from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators import tagger_stream
 from tiltfit.estimators.development import development, naming_dev, parts
@@ -32,7 +32,6 @@ from tiltfit.estimators.sequence_encoder import (
     refuse_for_hmm,
     refuse_impossible,
     refuse_invalid,
-    sequence_weights,
 )
 from tiltfit.estimators.starts import generator, matched_tables
 from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
@@ -47,7 +46,8 @@ from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded, ground
-from tiltfit.samples.sample import Sample
+from tiltfit.samples.labels import tag_targets
+from tiltfit.samples.sample import Sample, instance_weights
 
 logger = logging.getLogger("tiltfit")
 
@@ -228,7 +228,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             raise UnsupportedError(f"weights={self.weights!r} is not supported: use 'all' or 'observed'.")
         constraints = ConstraintSet.of(self.constraints, "tokens")
         sequences = as_sequences(X, allow_empty=False)
-        classes, labels, banned = encode_known_tags(
+        classes, labels, banned = tag_targets(
             y, sequences, self.classes if self.classes is not None else constraints.classes, _named(constraints)
         )
         constraints = constraints.with_classes(classes.tolist(), "tokens")
@@ -244,7 +244,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 "weights='observed' keeps the pairs of attribute and label that labelled tokens show, but no token has "
                 "a label. Use weights='all'."
             )
-        weight = sequence_weights(sample_weight, sequences.n_sequences)
+        weight = instance_weights(sample_weight, sequences.n_sequences, "sequence")
         encoder, matrix = self._learn_encoder(sequences)
         refuse_counts(options.model, matrix, encoder.names)
         workers = options.workers()
@@ -255,7 +255,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         model = as_model(model, options.model, classes.tolist())
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
-        inputs = sequences.inputs()
+        inputs = sequences
         grounded = ground_for(
             options.method, constraints,
             Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), strength, workers,
@@ -376,10 +376,10 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             One a sequence.
         """
         sequences, model, potentials = self._potentials(X)
-        _, labels, banned = encode_known_tags(y, sequences, self.classes_.tolist())
+        _, labels, banned = tag_targets(y, sequences, self.classes_.tolist())
         p = self._infer(model, potentials)
-        weight = sequence_weights(sample_weight, sequences.n_sequences)[sequences.lengths > 0]
-        grounded = self._ground(without_empty(sequences), model, weight, labels, banned=banned)
+        weight = instance_weights(sample_weight, sequences.n_sequences, "sequence")[sequences.lengths > 0]
+        grounded = self._ground(sequences.without_empty(), model, weight, labels, banned=banned)
         found = projected(model, potentials, p, grounded, prices, self._prices)
         best = model.structure.best(potentials, model.workers)[0] if decode else None
         if found is not None:
@@ -397,7 +397,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """Token accuracy; unlabelled tokens do not count. A label that the tagger does not know is an error of it."""
         check_is_fitted(self)
         sequences = as_sequences(X)
-        classes, labels = encode_tags(y, sequences, named=self.classes_.tolist(), least=1)
+        classes, labels, _ = tag_targets(y, sequences, named=self.classes_.tolist(), least=1)
         names = classes.tolist()
         if -1 in names and -1 not in self.classes_.tolist():  # it is no class, so it means unlabelled
             labels = np.where(labels == names.index(-1), -1, labels)
@@ -424,7 +424,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """X, the model on its sequences that are not empty, and its potentials there."""
         check_is_fitted(self)
         sequences = as_sequences(X)
-        full = without_empty(sequences)
+        full = sequences.without_empty()
         workers = Workers(threads(self.n_jobs))
         matrix = self._encoder.transform(full)
         refuse_counts(vars(self).get("_generates", ""), matrix, self._encoder.names)
@@ -478,7 +478,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             warnings.simplefilter("ignore")  # all of it is said of the full set
             grounded = ground(
                 local,
-                Sample(sequences.inputs(), names, model.structure, problem.labels, problem.weight, banned),
+                Sample(sequences, names, model.structure, problem.labels, problem.weight, banned),
                 options.strength,
                 model.workers,
                 base=model.base,
@@ -502,8 +502,8 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if kept_aside is None:
             return None
         with naming_dev():
-            sequences = without_empty(as_sequences(kept_aside[0]))
-            _, labels = encode_tags(kept_aside[1], as_sequences(kept_aside[0]), classes.tolist())
+            sequences = as_sequences(kept_aside[0]).without_empty()
+            labels = tag_targets(kept_aside[1], as_sequences(kept_aside[0]), classes.tolist()).labels
             matrix = encoder.transform(sequences)
             aside = encoder.model(matrix, sequences, classes.tolist(), model.workers, valid=bool(self.valid_only))
             ours, theirs = model.features, aside.features
@@ -529,7 +529,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             )
         grounded = ground(
             self._constraints,
-            Sample(sequences.inputs(), self.classes_.tolist(), model.structure, labels, weight, banned),
+            Sample(sequences, self.classes_.tolist(), model.structure, labels, weight, banned),
             self._strength,
             model.workers,
             inference=self._inference[0],
@@ -543,16 +543,6 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
 def _named(constraints: ConstraintSet) -> list[object]:
     return [name for constraint in constraints for name in constraint.names]
-
-
-def without_empty(sequences: Sequences) -> Sequences:
-    """The same positions; sequences without any are left out."""
-    full = sequences.lengths > 0
-    if full.all():
-        return sequences
-    columns = {name: values[full] for name, values in sequences.columns.items()}
-    offsets = np.concatenate([[0], np.cumsum(sequences.lengths[full])]).astype(np.intp)
-    return Sequences(sequences.items, offsets, columns, sequences.origin)
 
 
 def _split(values: npt.NDArray[Any], sequences: Sequences) -> list[npt.NDArray[Any]]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltfit.data.sequences import as_sequences, encode_known_tags, encode_tags
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import UnsupportedError
 from tiltfit.estimators.options import TAGGERS, Options, threads
-from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid, sequence_weights
+from tiltfit.estimators.sequence_encoder import SequenceEncoder, refuse_invalid
 from tiltfit.estimators.starts import generator
 from tiltfit.estimators.streaming import Stream, declared_classes, refuse_other_classes, refuse_start
 from tiltfit.execution.workers import Workers
@@ -18,6 +18,8 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.strength import PRIOR_RATE
+from tiltfit.samples.labels import tag_targets
+from tiltfit.samples.sample import instance_weights
 
 if TYPE_CHECKING:
     from tiltfit.estimators.tagger import TiltTagger
@@ -31,9 +33,12 @@ def begin(tagger: TiltTagger, X: Any, y: Any, classes: Any) -> None:
     sequences = as_sequences(X, allow_empty=False)
     named = [name for constraint in constraints for name in constraint.names]
     declared = declared_classes(
-        classes, tagger.classes, constraints, lambda: list(encode_tags(y, sequences, named=named, least=1)[0].tolist())
+        classes,
+        tagger.classes,
+        constraints,
+        lambda: list(tag_targets(y, sequences, named=named, least=1).classes.tolist()),
     )
-    found, _ = encode_tags(y, sequences, declared)
+    found = tag_targets(y, sequences, declared).classes
     names = found.tolist()
     tagger.classes_, tagger._constraints = found, constraints.with_classes(names, "tokens")
     tagger._encoder, _ = SequenceEncoder.fit(
@@ -69,10 +74,10 @@ def chunk(tagger: TiltTagger, X: Any, y: Any, classes: Any, sample_weight: Any) 
     names = tagger.classes_.tolist()
     refuse_other_classes(classes, names)
     sequences = as_sequences(X, allow_empty=False)
-    _, labels, banned = encode_known_tags(y, sequences, names)
+    _, labels, banned = tag_targets(y, sequences, names)
     if tagger._valid:
         refuse_invalid(names, labels, sequences)
-    weight = sequence_weights(sample_weight, sequences.n_sequences)
+    weight = instance_weights(sample_weight, sequences.n_sequences, "sequence")
     matrix, workers = tagger._encoder.transform(sequences), Workers(threads(tagger.n_jobs))
     model = tagger._encoder.model(matrix, sequences, names, workers, valid=tagger._valid)
     grounded = tagger._ground(sequences, model, weight, labels, part=True, banned=banned)

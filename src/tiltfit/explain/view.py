@@ -11,20 +11,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import IntArray
-from tiltfit.data.excerpts import excerpt, sequence_excerpt
-from tiltfit.data.sequences import TokenInputs, as_sequences, encode_known_tags
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.learning import Projected, projected
-from tiltfit.estimators.sequence_encoder import sequence_weights
-from tiltfit.estimators.tagger import TiltTagger, without_empty
-from tiltfit.estimators.targets import encode_known
+from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
-from tiltfit.samples.sample import Sample
+from tiltfit.samples.labels import row_targets, tag_targets
+from tiltfit.samples.sample import Sample, instance_weights
 
 Estimator = TiltClassifier | TiltTagger
 
@@ -78,12 +76,11 @@ class View:
 
     def text(self, position: int, words: Sequence[str] = ()) -> str:
         """A position as people would recognise it."""
-        return excerpt(self.sample.inputs, position, words)
+        return self.sample.inputs.excerpt(position, words)
 
     def text_of(self, instance: int) -> str:
         """A whole instance as people would recognise it."""
-        inputs = self.sample.inputs
-        return sequence_excerpt(inputs, instance) if isinstance(inputs, TokenInputs) else excerpt(inputs, instance)
+        return self.sample.inputs.instance_excerpt(instance)
 
 
 def check_explainable(estimator: Any) -> None:
@@ -106,7 +103,7 @@ def check_nothing_lost(estimator: Estimator, instead: str) -> None:
 def _of_documents(estimator: TiltClassifier, X: Any, y: Any, sample_weight: Any) -> View:
     matrix = estimator._matrix(X)
     classes = estimator.classes_.tolist()
-    _, labels, banned = encode_known(y, matrix.shape[0], classes, estimator._constraints)
+    _, labels, banned = row_targets(y, matrix.shape[0], classes)
     model, potentials, marginals = estimator._infer(X, matrix)
     weight = estimator._weights(sample_weight, matrix)
     inputs = estimator._inputs(X, matrix)
@@ -123,16 +120,16 @@ def _of_documents(estimator: TiltClassifier, X: Any, y: Any, sample_weight: Any)
 
 def _of_sequences(estimator: TiltTagger, X: Any, y: Any, sample_weight: Any) -> View:
     sequences, model, potentials = estimator._potentials(as_sequences(X))
-    classes, full = estimator.classes_.tolist(), without_empty(sequences)
-    _, labels, banned = encode_known_tags(y, sequences, classes)
+    classes, full = estimator.classes_.tolist(), sequences.without_empty()
+    _, labels, banned = tag_targets(y, sequences, classes)
     number = np.flatnonzero(sequences.lengths > 0)
-    weight = sequence_weights(sample_weight, sequences.n_sequences)[number]
+    weight = instance_weights(sample_weight, sequences.n_sequences, "sequence")[number]
     return View(
         estimator=estimator,
         model=model,
         potentials=potentials,
         marginals=model.structure.infer(potentials, model.workers),
-        sample=Sample(full.inputs(), classes, model.structure, labels, weight, banned=banned),
+        sample=Sample(full, classes, model.structure, labels, weight, banned=banned),
         number=number,
         _ground=lambda: estimator._ground(full, model, weight, labels, banned=banned),
     )

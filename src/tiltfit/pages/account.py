@@ -12,14 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.inputs import Unit
-from tiltfit.data.sequences import Sequences, as_sequences, encode_tags
+from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import DataError, TiltfitError, TiltfitWarning, UnsupportedError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.tagger import TiltTagger
-from tiltfit.estimators.targets import as_objects, encode_labels
-from tiltfit.language.constraint import ConstraintSet
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.targets import Targets, targets_of
+from tiltfit.samples.labels import as_objects, row_targets, tag_targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,13 +125,13 @@ def _labels(y: Any, estimator: Any, n: int) -> tuple[list[str], IntArray]:
     classes = estimator.classes_.tolist()
     respelt = {str(name): name for name in classes}
     values = [v if isinstance(v, list | tuple | set | frozenset) else respelt.get(str(v), v) for v in as_objects(y)]
-    return _classes(estimator), encode_labels(values, n, classes, ConstraintSet())[1]
+    return _classes(estimator), row_targets(values, n, classes).labels
 
 
 def _tags(y: Any, estimator: Any, sequences: Sequences) -> tuple[list[str], IntArray]:
     """Tags that the model does not know come after the others."""
     names = _classes(estimator)
-    found, codes = encode_tags(y, sequences, named=estimator.classes_.tolist(), least=1)
+    found, codes, _ = tag_targets(y, sequences, named=estimator.classes_.tolist(), least=1)
     number = {name: k for k, name in enumerate(names)}
     # -1 that is no class means unlabelled; the last entry is for codes of -1.
     table = [-1 if t == -1 and str(t) not in names else number.setdefault(str(t), len(number)) for t in found.tolist()]

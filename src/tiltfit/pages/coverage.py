@@ -10,7 +10,6 @@ import numpy.typing as npt
 from tiltfit.check.data import Data
 from tiltfit.check.support import find_supports, places_of
 from tiltfit.errors import TiltfitError
-from tiltfit.estimators.tagger import without_empty
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.pages.account import Account
 from tiltfit.pages.axes import WIDTH, label, rect, svg
@@ -41,7 +40,7 @@ def coverage(account: Account) -> Coverage | str:
     """Where conditions fire; or why that cannot be told. Statements without a condition speak of everything and do not
     count."""
     constraints = account.estimator._constraints
-    X = account.X if account.sequences is None else without_empty(account.sequences)
+    X = account.X if account.sequences is None else account.sequences.without_empty()
     try:
         data = Data.of(constraints, X, None, getattr(account.estimator, "feature_names", None))
         supports = find_supports(constraints, data)

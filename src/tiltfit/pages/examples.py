@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import TableInputs
 from tiltfit.errors import TiltfitError
-from tiltfit.estimators.encoders import as_table, as_texts
 from tiltfit.explain.causes import why
 from tiltfit.explain.disputes import disputes
 from tiltfit.markup.element import Element, Node, element

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import IntArray
-from tiltfit.data.inputs import Inputs, TableInputs, TextInputs, tokenise
+from tiltfit.data.inputs import Inputs, tokenise
 from tiltfit.language.conditions import Condition, Phrase, Word
 
 Found = tuple[Condition, IntArray]
@@ -57,12 +57,13 @@ class Candidates:
 def document_candidates(inputs: Inputs, min_support: int, longest: int) -> Candidates:
     """Words of at least two characters, and phrases of up to ``longest`` words, of at least ``min_support`` documents
     and at most half of them. A matrix has the names of its columns for words, and no phrases."""
-    if not isinstance(inputs, TextInputs | TableInputs):
-        found = _names(inputs)
-    else:
+    found: Iterator[Found]
+    if inputs.has_texts:
         found = itertools.chain.from_iterable(
-            _runs(inputs.texts(column), column, min_support, longest) for column in _columns(inputs)
+            _runs(inputs.texts(column), column, min_support, longest) for column in inputs.word_columns
         )
+    else:
+        found = _names(inputs)
     often = ((c, p) for c, p in found if min_support <= len(p) <= MOST * inputs.n)
     return Candidates.of(often, inputs.n)
 
@@ -70,13 +71,6 @@ def document_candidates(inputs: Inputs, min_support: int, longest: int) -> Candi
 def spelt(kind: type[Word | Phrase], text: str, column: str | None = None) -> Condition:
     """A condition that takes no account of case, whatever the text."""
     return kind(text, False if text != text.lower() else None, column)
-
-
-def _columns(inputs: TextInputs | TableInputs) -> list[str | None]:
-    if not isinstance(inputs, TableInputs):
-        return [None]
-    names = inputs.text_columns
-    return [None] if len(names) == 1 else list(names)
 
 
 def _names(inputs: Inputs) -> Iterator[Found]:

@@ -6,7 +6,6 @@ import re
 
 from tiltfit.arrays import IntArray
 from tiltfit.check.data import Data
-from tiltfit.data.inputs import TableInputs, TextInputs
 from tiltfit.language.conditions import Condition
 
 _SIDE = 32  # characters to each side
@@ -29,7 +28,7 @@ def examples(data: Data, condition: Condition, places: IntArray, n: int) -> tupl
 
 def _in_text(data: Data, condition: Condition, i: int) -> str:
     inputs = data.sample.inputs
-    if not isinstance(inputs, TextInputs | TableInputs):
+    if not inputs.has_texts:
         return ""
     return in_context(inputs.texts(getattr(condition, "column", None))[i], condition.words)
 

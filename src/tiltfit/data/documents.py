@@ -1,0 +1,92 @@
+"""Documents and rows as users give them: a list of texts, a table, or a matrix of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.data.foreign import dataset_columns, holds_lists, is_document
+from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
+from tiltfit.errors import DataError
+
+
+def as_texts(X: object) -> list[str] | None:
+    """The texts, if X is a one-dimensional collection of them, else None."""
+    if isinstance(X, str | bytes):
+        raise DataError("X is a single text. Pass a list of texts, even for one: [text].")
+    if isinstance(X, Mapping) or sparse.issparse(X) or getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
+        return None
+    if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
+        return None
+    values: list[Any] = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
+    if not values and isinstance(X, list | tuple):
+        raise DataError("X has no rows: at least one is needed.")
+    values = [value.text if is_document(value) else value for value in values]
+    if not values or not any(isinstance(v, str) for v in values):
+        return None
+    bad = [i for i, value in enumerate(values) if not isinstance(value, str)]
+    if bad:
+        value = values[bad[0]]
+        kind = "is missing" if is_missing(value) else f"is {value!r}"
+        message = f"X is a list of texts, but row {bad[0]} {kind}. Use '' for an empty text."
+        raise DataError(message, parameter="X", instances=bad)
+    return values
+
+
+def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
+    """The columns of a data frame, of a mapping of columns or of another library's table, else None."""
+    foreign = dataset_columns(X)
+    if foreign is not None:
+        return {name: _foreign_column(name, values) for name, values in foreign.items()}
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is also a dict
+        return {str(name): np.asarray(values) for name, values in X.items()}
+    if hasattr(X, "collect") and hasattr(X, "columns"):
+        raise DataError("X is a lazy frame: pass X.collect().")
+    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+        names = list(X.columns)
+        if len(set(names)) < len(names):
+            raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
+        if not all(isinstance(name, str) for name in names):
+            return None  # scikit-learn's own rule: such a frame has no feature names
+        return {name: _column(X[name]) for name in names}
+    return None
+
+
+def _foreign_column(name: str, values: list[Any]) -> npt.NDArray[Any]:
+    if holds_lists(values):
+        raise DataError(f"Column {name!r} of X holds lists, where one value per row is expected. Leave the column out.")
+    return _column(values)
+
+
+def _column(series: Any) -> npt.NDArray[Any]:
+    values = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    if values.dtype.kind == "O" and all(isinstance(v, int | float | np.number) or is_missing(v) for v in values):
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
+    return values
+
+
+def document_inputs(X: Any, feature_names: Iterable[str] | None) -> Inputs:
+    """The texts, table or matrix that X is, as conditions see it."""
+    texts = as_texts(X)
+    if texts is not None:
+        return TextInputs(texts)
+    table = as_table(X)
+    if table is not None:
+        return TableInputs(table)
+    rows: Any = X  # whatever kind of sparse matrix
+    try:
+        matrix: Any = rows.tocsr() if sparse.issparse(X) else np.asarray(X)
+    except ValueError:  # rows of different lengths
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+        raise DataError(
+            "X is neither a list of texts, a table, nor a matrix of numbers. (Sequences need lists of labels in y.)"
+        )
+    names = None if feature_names is None else [str(name) for name in feature_names]
+    if names is not None and len(names) != matrix.shape[1]:
+        raise DataError(f"feature_names has {len(names)} names, but X has {matrix.shape[1]} columns.")
+    return MatrixInputs(matrix, names)
