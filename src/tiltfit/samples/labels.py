@@ -199,7 +199,9 @@ class _Decoder:
                 _warn_alike(found)
         if not found:
             who, model = ("A tagger", "an HMM") if self.strict else ("TiltClassifier", "a generative model")
-            lacks = "requires y to be passed, but the target y is None" if is_none else "needs labels, but y has no label"
+            lacks = (
+                "requires y to be passed, but the target y is None" if is_none else "needs labels, but y has no label"
+            )
             raise DataError(
                 f"{who} {lacks}, and neither classes= nor a constraint names any: pass labels, constraints or both. "
                 f"(For clusters, method='em' of {model} needs neither, but names for them: classes=.)"
