@@ -2,7 +2,9 @@
 the reason and with what would work. There is no third outcome: neither another error or warning, nor weights that are
 not numbers, nor a fit that is not what its method promises (``tests.oracles.product``).
 
-``python -m tests.oracles.product`` prints which is which, as docs/rivals.md has it ("What goes together").
+``tests/oracles/refusals.txt`` says which cells are refused, and why. Every cell is compared with it, including those
+that only ``pytest -m exhaustive`` fits: a refusal that is new or gone fails here until the file says so. ``python -m
+tests.oracles.refusals`` writes the file; with ``--table`` it prints the summary of docs/rivals.md instead.
 """
 
 from __future__ import annotations
@@ -11,13 +13,15 @@ import warnings
 from pathlib import Path
 
 import pytest
-from tests.oracles.product import CHECKS, Cell, Refused, agree, cells, fit, nearly_least, table
+from tests.oracles.product import CHECKS, Cell, Refused, agree, cells, fit, nearly_least
+from tests.oracles.refusals import FILE, FITTED, legend, letter, of, pinned, table
 from tests.oracles.statements import DOCUMENT_SCOPES, RELATIONS, SCOPES
 from tests.oracles.tiny import DOCUMENTS, SEQUENCES
 
 from tiltfit.errors import NotConvergedWarning
 from tiltfit.methods.catalogue import METHODS
 
+PINNED = pinned()
 FEW = ("none", "about", "at_least", "never", "distributed_as")
 
 
@@ -41,12 +45,21 @@ def listed(found: list[Cell]):
     ]
 
 
-def check(cell: Cell, **options: object) -> None:
+def fitted(cell: Cell, **options: object):
+    """The fit, None if it is refused; raises AssertionError if the refusal table says otherwise."""
+    found = None
     try:
-        found = fit(cell, **options)
-    except Refused:
-        return
-    agree(cell, found)
+        found, outcome = fit(cell, **options), FITTED
+    except Refused as refusal:
+        outcome = letter(refusal)
+    assert outcome == PINNED[cell]
+    return found
+
+
+def check(cell: Cell, **options: object) -> None:
+    found = fitted(cell, **options)
+    if found is not None:
+        agree(cell, found)
 
 
 def test_every_method_has_an_oracle():
@@ -88,15 +101,27 @@ def test_so_it_does_with_every_solver(cell: Cell):
     if cell.solver not in ("sgd", "online"):
         check(cell)
         return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NotConvergedWarning)  # it says after how many rounds
-            found = fit(cell, max_iter=150, tol=1e-3, online={"passes": 200, "batch_size": 2})
-    except Refused:
-        return
-    nearly_least(cell, found)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)  # it says after how many rounds
+        found = fitted(cell, max_iter=150, tol=1e-3, online={"passes": 200, "batch_size": 2})
+    if found is not None:
+        nearly_least(cell, found)
 
 
-@pytest.mark.exhaustive
+def test_every_cell_is_in_the_refusal_table():
+    assert FILE.read_text(encoding="utf-8").startswith(legend())
+    assert set(cells()) | set(WHOLE) | set(SOLVERS) <= set(PINNED)
+
+
+FITTED_ABOVE = {cell for cell in (*cells(), *WHOLE, *SOLVERS) if not hardly_differs(cell)}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_refused_is_what_the_table_says(method: str):
+    rest = {cell: mark for cell, mark in PINNED.items() if cell.method == method and cell not in FITTED_ABOVE}
+    changed = {cell: f"{mark} → {now}" for cell, mark in rest.items() if (now := of(cell)) != mark}
+    assert not changed
+
+
 def test_the_table_of_the_documentation_is_true():
     assert table() in (Path(__file__).parents[1] / "docs" / "rivals.md").read_text(encoding="utf-8")

@@ -1,15 +1,15 @@
 """The whole product model × method × relation × scope × inference: what a cell may do, and whether it does.
 
 A cell either is refused, by an error that names what does not go together and says what does, or gives a fit that
-agrees with an oracle: ``outcome`` tells which, and raises AssertionError for anything else. ``python -m
-tests.oracles.product`` prints the table of docs/rivals.md.
+agrees with an oracle: ``fit`` and ``agree`` raise AssertionError for anything else.
 """
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
@@ -69,19 +69,25 @@ def fit(cell: Cell, **options: object):
     if cell.method == "codl":
         options = {"method_options": {"top_k": top_k_of(world), "max_rounds": 30}, **options}
     options = {"tol": 1e-5, "max_iter": 5000, "scale": scale_of(cell.relation), **options}
-    try:
+    named = (NAME, f"{cell.method!r}", f"{cell.model!r}", f"solver={cell.solver!r}", "expect")
+    with refusing(*named), warnings.catch_warnings():
         constraints = [] if cell.scope == "none" else [Statement(world, cell.scope, cell.relation).constraint]
         found = estimator(
             world, constraints, method=cell.method, inference=cell.inference, solver=cell.solver, **options
         )
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*is violated more often than kept by labelled data")
-            warnings.filterwarnings("ignore", message="Most constraints .* are missed")  # soft ones, and it says why
-            warnings.filterwarnings("ignore", message=".* does not follow constraints and goes on")
-            return found.fit(*data(world))
+        warnings.filterwarnings("ignore", message=".*is violated more often than kept by labelled data")
+        warnings.filterwarnings("ignore", message="Most constraints .* are missed")  # soft ones, and it says why
+        warnings.filterwarnings("ignore", message=".* does not follow constraints and goes on")
+        return found.fit(*data(world))
+
+
+@contextmanager
+def refusing(*named: str) -> Iterator[None]:
+    """Turn an error of the library into ``Refused``, if it names one of these and says what would work."""
+    try:
+        yield
     except TiltfitError as error:
         message = str(error)
-        named = (NAME, f"{cell.method!r}", f"{cell.model!r}", f"solver={cell.solver!r}", "expect")
         assert any(name in message for name in named), f"names nothing: {message}"
         assert _WAY_OUT.search(message), f"shows no way out: {message}"
         raise Refused(message) from error
@@ -305,65 +311,3 @@ def cells() -> list[Cell]:
             found.append(Cell(model, method))
             found += [Cell(model, method, scope, relation) for scope in SCOPES for relation in RELATIONS]
     return found
-
-
-BLIND = ("supervised", "entropy", "self_training", "label_regularization")  # to constraints, but for their report
-
-_RELATIONS = {
-    "`about`": "about",
-    '`about`, `penalty="l1"`': "about-l1",
-    "`at_least`": "at_least",
-    "`at_most`": "at_most",
-    "`between`, `exactly`": "between",
-    "`at_least` with `slack=`": "at_least-slack",
-    "`at_most` with `slack=`": "at_most-slack",
-    "hard 0 or 1 (`at_most(0)`)": "never",
-    "hard 0 or 1 (`at_least(1)`)": "always",
-    "`distributed_as`": "distributed_as",
-}
-_SCOPES = {
-    "no condition (a proportion)": "share",
-    '`per="instance"`': "instance",
-    "`per=column(...)`": "column",
-    '`on="all"`': "all",
-    "transitions (`stay`, `change`)": "stay",
-    "`start`, `end`": "start",
-    "`of=` another event": "of",
-    "`segments`": "segments",
-    "whole sequences (`repeats`)": "repeats",
-}
-
-
-def works(cell: Cell) -> bool:
-    try:
-        fit(cell)
-    except Refused:
-        return False
-    return True
-
-
-def table() -> str:
-    """Which models each method trains, and what it does with constraints, in Markdown."""
-    lines = [f"| method | {' | '.join(f'`{model}`' for model in MODELS)} |", "|---" * (1 + len(MODELS)) + "|"]
-    trains = {
-        (method, model): works(Cell(model, method)) or works(Cell(model, method, "given", "about"))
-        for method in METHODS
-        for model in MODELS
-    }
-    for method in METHODS:
-        lines.append(f"| `{method}` | {' | '.join('✓' if trains[method, model] else '–' for model in MODELS)} |")
-    lines += ["", f"| constraint | {' | '.join(f'`{method}`' for method in METHODS)} |"]
-    lines.append("|---" * (1 + len(METHODS)) + "|")
-    asked = {name: ("given", relation) for name, relation in _RELATIONS.items()}
-    asked |= {name: (scope, "about") for name, scope in _SCOPES.items()}
-    for name, (scope, relation) in asked.items():
-        marks = []
-        for method in METHODS:
-            taken = works(Cell("crf" if trains[method, "crf"] else "hmm", method, scope, relation))
-            marks.append("–" if not taken else "·" if method in BLIND else "✓")
-        lines.append(f"| {name} | {' | '.join(marks)} |")
-    return "\n".join(lines)
-
-
-if __name__ == "__main__":
-    print(table())
