@@ -42,6 +42,7 @@ from tiltfit.methods.alternating import moment_target
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.moment import moment_objective
 from tiltfit.report.segments import score_tags
 
@@ -119,6 +120,7 @@ def iterations(race: Race, tokens: Tokens, turns: int) -> dict[str, Any]:
 def optimum(train: Tokens, test: Tokens, *, tol: float = 1e-6, threads: int = 2) -> dict[str, Any]:
     """Observed weights, both libraries to convergence: our objective at both results, and segment F1 on ``test``."""
     ours = supervised(train, Workers(threads), observed=True, alpha=crfsuite.ALPHA)
+    assert isinstance(ours.model, LogLinear)
     features = ours.model.features
     assert isinstance(features, ChainFeatures)
     with tempfile.TemporaryDirectory() as folder, threadpool_limits(1):
@@ -143,6 +145,7 @@ def optimum(train: Tokens, test: Tokens, *, tol: float = 1e-6, threads: int = 2)
 
 def predict(trained: Problem, weights: npt.NDArray[np.float64], test: Tokens) -> list[list[str]]:
     """The labels that trained weights give to tokens with the same attributes."""
+    assert isinstance(trained.model, LogLinear)
     features = trained.model.features
     assert isinstance(features, ChainFeatures)
     W, T = features.tables(weights)

@@ -103,7 +103,7 @@ def published(tokens: Tokens, constraints: list[Constraint], *, pairs: bool) -> 
                 assert beside is not None
                 node += more
                 edge += beside
-        found = model.features.expect(node, tilt.for_model(edge, len(potentials.edge)))
+        found = model.pull(weights, node, tilt.for_model(edge, len(potentials.edge)))
         if not np.allclose(found, penalty(weights).gradient, atol=1e-9):
             raise AssertionError("The schemes disagree.")
         return 1.0

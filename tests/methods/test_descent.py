@@ -26,7 +26,7 @@ def caught(estimator, X, y=None):
     """The problem that an estimator makes of its data."""
     seen = []
 
-    def stop(problem, start, **_):
+    def stop(problem, start, run):
         seen.append(problem)
         raise KeyboardInterrupt
 

@@ -26,17 +26,17 @@ from tiltfit.estimators.starts import generator
 from tiltfit.estimators.streaming import Stream, fit_online
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.structure import Structure
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.start import default_start, starting_point
-from tiltfit.models.log_linear import LogLinear, Structure
+from tiltfit.models.model import Model
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded, Key, ground
 from tiltfit.projections.information import Projection, project
-from tiltfit.projections.sequences import SequenceRows
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
@@ -137,7 +137,7 @@ def _rank(fit: Fit) -> tuple[float, float]:
 
 
 def report(
-    model: LogLinear, grounded: Grounded, fit: Fit, classes: list[Any], unit: str, roles: Mapping[int, str] | None
+    model: Model, grounded: Grounded, fit: Fit, classes: list[Any], unit: str, roles: Mapping[int, str] | None
 ) -> ConstraintReport:
     """What became of the constraints. ``roles``: of a method that does not follow them (``Method.roles``)."""
     p = None
@@ -162,7 +162,7 @@ class Projected:
 
 
 def projected(
-    model: LogLinear, potentials: Potentials, p: Marginals, grounded: Grounded, prices: str, fitted: dict[Key, float]
+    model: Model, potentials: Potentials, p: Marginals, grounded: Grounded, prices: str, fitted: dict[Key, float]
 ) -> Projected | None:
     """q on the touched instances; None where nothing is constrained.
 
@@ -189,11 +189,7 @@ def projected(
     if projection.sampling is not None:
         owners = [grounded.constraints[k].title for k in grounded.owner]
         warn_sampling(zip(owners, projection.sampling.effective, projection.sampling.r_hat, strict=True), stacklevel=3)
-    n_shared = tilt.features.n_rows
-    structure, tilted = tilt.structure, tilt.features.tilted(base, projection.prices[:n_shared])
-    if isinstance(tilt.instances, SequenceRows):
-        structure, tilted = tilt.instances.tilted(tilted, projection.prices[n_shared:])
-    return Projected(projection.marginals, structure, tilted, projection.prices)
+    return Projected(projection.marginals, *tilt.tilted(base, projection.prices), projection.prices)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from tiltfit.methods.history import Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner, Online
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
+from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
 from tiltfit.penalties.penalty import Penalty
@@ -265,7 +266,7 @@ def fit_online(
     development: Development | None,
 ) -> tuple[Fit, Stream]:
     """So many passes over all instances, each in another order; in the end the objective of Eq. 6 and its q."""
-    features, n = problem.model.features, len(problem.weight)
+    features, n = linear(problem.model, "solver='online'").features, len(problem.weight)
     edges = features.kinds.shape[1] if isinstance(features, ChainFeatures) else None
     nodes = features.nodes if isinstance(features, ChainFeatures) else features
     free = not getattr(estimator, "penalize_intercept", True)

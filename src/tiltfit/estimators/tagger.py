@@ -473,12 +473,13 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     ) -> FloatArray | None:
         """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
         local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
-        model, names = problem.model, list(constraints.classes or ())
+        model, names, chains = problem.model, list(constraints.classes or ()), problem.model.structure.chains
+        assert chains is not None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # all of it is said of the full set
             grounded = ground(
                 local,
-                Sample(sequences, names, model.structure, problem.labels, problem.weight, banned),
+                Sample(sequences, names, chains, problem.labels, problem.weight, banned),
                 options.strength,
                 model.workers,
                 base=model.base,

@@ -36,6 +36,7 @@ from tiltfit.explain.view import Estimator, View
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
+from tiltfit.inference.structure import Structure
 from tiltfit.inference.tangent import Direction
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.grounding import Grounded
@@ -150,7 +151,7 @@ class Path:
 
     view: View
     positions: IntArray
-    structure: Independent | Chains
+    structure: Structure
     model: Potentials
     base: Potentials
     directions: tuple[Direction, ...]

@@ -22,7 +22,7 @@ from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.edges import PLAIN
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
-from tiltfit.models.log_linear import Structure
+from tiltfit.inference.structure import Structure
 
 Told = tuple[str, str, float]
 

@@ -50,6 +50,16 @@ class AttributeFeatures:
     def n_weights(self) -> int:
         return (self.n_attributes + self.intercept) * self.n_labels
 
+    @property
+    def nodes(self) -> Self:
+        """The features of positions: all of them."""
+        return self
+
+    @property
+    def size(self) -> float:
+        """Σ |X| over all positions and attributes."""
+        return float(np.sum(np.abs(self.X.data if sparse.issparse(self.X) else self.X)))
+
     def unpack(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Views ``W[attributes, labels]`` and ``b[labels]`` (without intercepts zeros, not to be written to)."""
         table = weights.reshape(-1, self.n_labels)
@@ -95,7 +105,7 @@ class AttributeFeatures:
         """The same features at these positions only."""
         return replace(self, X=self.X[rows])
 
-    def narrow(self, rows: npt.NDArray[Any]) -> tuple[AttributeFeatures, IntArray]:
+    def narrow(self, rows: npt.NDArray[Any], kinds: IntArray | None = None) -> tuple[AttributeFeatures, IntArray]:
         """The features at these positions with the attributes that occur there alone, and which rows of the table of
         weights (attributes, then the intercepts) these are."""
         here: sparse.csr_array | FloatArray

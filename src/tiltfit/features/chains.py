@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.features.observed import ObservedFeatures
@@ -99,7 +98,5 @@ class ChainFeatures:
     def narrow(self, positions: IntArray, kinds: IntArray) -> tuple[ChainFeatures, IntArray]:
         """The features at these positions and on these kinds of edges with the attributes of positions that occur there
         alone, and which rows of their table these are. Attributes of edges are few, and stay."""
-        if not isinstance(self.nodes, AttributeFeatures):
-            raise UnsupportedError("weights='observed' must know all labels beforehand: use weights='all' online.")
         nodes, rows = self.nodes.narrow(positions)
         return ChainFeatures(nodes, self.kinds[kinds]), rows

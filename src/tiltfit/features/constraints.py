@@ -21,9 +21,8 @@ from scipy import sparse
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.room import Room
 from tiltfit.features.products import narrowed
-from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.structure import Structure
 from tiltfit.inference.tangent import Direction
 
 
@@ -202,7 +201,7 @@ class ConstraintFeatures:
         assert node is not None
         return ConstraintFeatures(int(wanted.sum()), node, kept(self.edge), kept(self.whole))
 
-    def weighted(self, marginals: Marginals, structure: Independent | Chains, weight: FloatArray) -> FloatArray:
+    def weighted(self, marginals: Marginals, structure: Structure, weight: FloatArray) -> FloatArray:
         """``expect`` of marginals whose edges are weighted already; ``weight``: one an instance."""
         whole = None if marginals.whole is None else marginals.whole * weight[:, None]
         spread = None if np.all(weight == 1.0) else structure.spread(weight)

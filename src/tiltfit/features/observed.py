@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.products import Product, restricted
 from tiltfit.inference.potentials import Potentials
@@ -55,6 +56,16 @@ class ObservedFeatures:
     def n_weights(self) -> int:
         return len(self.label)
 
+    @property
+    def nodes(self) -> ObservedFeatures:
+        """The features of positions: all of them."""
+        return self
+
+    @property
+    def size(self) -> float:
+        """Σ |X| over all positions and attributes."""
+        return float(np.sum(np.abs(self.X.data)))
+
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels) at most; attributes with few labels cost their pairs."""
         from tiltfit.kernels.observed import add_pairs
@@ -86,6 +97,10 @@ class ObservedFeatures:
 
     def merged(self) -> None:
         """Nothing: few weights are left."""
+
+    def narrow(self, rows: npt.NDArray[Any], kinds: IntArray | None = None) -> NoReturn:
+        """Refused: which pairs occur must be known before the first step."""
+        raise UnsupportedError("weights='observed' must know all labels beforehand: use weights='all' online.")
 
     def take(self, rows: npt.NDArray[Any]) -> ObservedFeatures:
         """The same features at these positions only."""

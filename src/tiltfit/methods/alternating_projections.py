@@ -21,7 +21,7 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import GENERATIVE, Generative
+from tiltfit.models.generative import GENERATIVE
 from tiltfit.optimize.result import Stop
 
 SOLVERS: dict[str, Callable[[Problem, FloatArray, Run], Fit]] = {
@@ -43,7 +43,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """
     problem, tilt = task.problem, task.problem.tilt
     solve = SOLVERS["joint" if run.solver == "auto" else run.solver]
-    if isinstance(problem.model, Generative):
+    if problem.model.closed_form is not None:
         solve = regularize
     elif problem.is_sampled and run.solver != "sgd":
         solve = alternate_sampled

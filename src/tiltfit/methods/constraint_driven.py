@@ -31,8 +31,6 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, TiltfitWarning, did_you_mean
-from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.language.sentences import titled
 from tiltfit.methods.checks import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
 from tiltfit.methods.history import Fit, Journal, Round
@@ -40,8 +38,8 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Task, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
-from tiltfit.models.generative import Generative
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.generative import Family
+from tiltfit.models.model import Model, linear
 from tiltfit.optimize.measure import steepest
 from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.grounding import Grounded
@@ -111,8 +109,8 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
 
 def _supervised(problem: Problem, start: FloatArray, run: Run) -> Minimum:
     """λ₀, from the labelled instances."""
-    if isinstance(problem.model, Generative):
-        return Counting(problem.model, problem.alpha).estimate(problem.known_moments(), start)
+    if problem.model.closed_form is not None:
+        return Counting(problem.model.closed_form, problem.alpha).estimate(problem.known_moments(), start)
     found = solve_jointly(problem, start, replace(run, callback=None, development=None))
     return Minimum(found.weights, found.objective, start[:0], len(found.history), 0, found.stop)
 
@@ -134,11 +132,15 @@ class _Rounds:
         self._top_k, self._options, self._run = top_k, options, run
         self._model, self._omega = problem.model.take(violations.instances), problem.omega[violations.instances]
         self._estimation: Estimation | Counting
-        if isinstance(self._model, Generative):
+        if self._model.closed_form is not None:
             known, own = problem.known_moments(), float(np.sum(problem.weight[problem.labelled]))
-            self._estimation = Counting(self._model, problem.alpha, known * (float(np.sum(self._omega)) / own))
+            self._estimation = Counting(
+                self._model.closed_form, problem.alpha, known * (float(np.sum(self._omega)) / own)
+            )
         else:
-            self._estimation = Estimation(self._model, self._omega, problem.alpha, run.max_iter, run.tol)
+            self._estimation = Estimation(
+                linear(self._model, "method='codl'"), self._omega, problem.alpha, run.max_iter, run.tol
+            )
 
     def go(self, journal: Journal) -> tuple[FloatArray, Stop]:
         """The weights after the last round, and why it was the last."""
@@ -153,7 +155,7 @@ class _Rounds:
             before = node
             if moved <= self._run.tol:
                 return weights, Stop.STABLE
-            target = self._model.features.expect(node, edge)
+            target = self._model.pull(weights, node, edge)
             information = self._estimation.value(weights, target)[0]
             fitted = self._estimation.estimate(target, estimated)
             estimated = fitted.x
@@ -192,7 +194,7 @@ class Estimation:
     """Weights from labels that are taken for true, given as ``target``, the features' sums over them: a moment
     projection (Eq. 9) on the instances of ``model``, which count ω each."""
 
-    model: LogLinear
+    model: Model
     omega: FloatArray
     alpha: FloatArray
     max_iter: int
@@ -219,7 +221,7 @@ class Estimation:
 class Counting:
     """The same for a generative model: weights are shares of counts, ``target``, in closed form."""
 
-    model: Generative
+    family: Family
     alpha: FloatArray
     known: FloatArray | None = None  # the counts of the labelled instances, as if they weighed what the others do
 
@@ -227,30 +229,30 @@ class Counting:
         """The weights of τ·T₀ + (1 − τ)·T: an average of counts is one of a distribution, one of log-probabilities is
         not."""
         assert self.known is not None
-        return self.model.family.weights(tau * self.known + (1 - tau) * target, self.alpha)
+        return self.family.weights(tau * self.known + (1 - tau) * target, self.alpha)
 
     def value(self, weights: FloatArray, target: FloatArray) -> tuple[float, FloatArray]:
         """−λ·T − log prior(λ). It has no gradient: weights are not free."""
-        return -float(weights @ target) - self.model.family.log_prior(weights, self.alpha), weights[:0]
+        return -float(weights @ target) - self.family.log_prior(weights, self.alpha), weights[:0]
 
     def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
         """argmax_λ λ·T + log prior(λ)."""
-        weights = self.model.family.weights(target, self.alpha)
+        weights = self.family.weights(target, self.alpha)
         return Minimum(weights, self.value(weights, target)[0], weights[:0], 1, 1, Stop.CLOSED_FORM)
 
 
-def shares(model: LogLinear, found: Labellings, omega: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+def shares(model: Model, found: Labellings, omega: FloatArray) -> tuple[FloatArray, FloatArray | None]:
     """ω times the share of an instance's labellings that have each label at a position, and each pair on the edges of a
     kind, summed up. Each labelling of an instance counts the same; one that has none counts nothing."""
-    structure, n_labels = model.structure, model.features.n_labels
+    structure, n_labels = model.structure, model.n_labels
     possible = found.scores > -np.inf
     weight = structure.spread(omega / np.maximum(1, possible.sum(axis=1)))
     node = np.zeros((len(weight), n_labels))
-    edge = np.zeros((structure.n_kinds, n_labels, n_labels)) if isinstance(structure, Chains) else None
+    edge = structure.edge_zeros(n_labels)
     for r, labels in enumerate(found.labels):
         at = np.flatnonzero(structure.spread(possible[:, r]))
         node[at, labels[at]] += weight[at]
-        if isinstance(structure, Chains) and edge is not None:
+        if edge is not None:
             second = np.setdiff1d(at, structure.first, assume_unique=True)
             np.add.at(edge, (structure.kind[second], labels[second - 1], labels[second]), weight[second])
     return node, edge
@@ -296,10 +298,10 @@ def _by_number(grounded: Grounded, given: Mapping[str, float]) -> dict[int, floa
 
 
 def _checked_top_k(problem: Problem, top_k: int | None) -> int:
-    structure, n_labels = problem.model.structure, problem.model.features.n_labels
+    structure, n_labels = problem.model.structure, problem.model.n_labels
     if top_k is None:
-        return _TOP_K[isinstance(structure, Chains)]
-    if isinstance(structure, Independent) and top_k >= n_labels:
+        return _TOP_K[structure.has_edges]
+    if not structure.has_edges and top_k >= n_labels:
         raise DataError(
             f"method_options={{'top_k': {top_k}}} takes all {n_labels} classes of every row for true alike, which "
             "teaches nothing. Use a smaller one, such as 1."

@@ -12,20 +12,18 @@ is near the minimum, not at it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.inference.priced import PricedChains, marginals
+from tiltfit.inference.structure import Structure
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.models.log_linear import LogLinear, Structure
+from tiltfit.models.model import Model
 from tiltfit.optimize.result import Stop
-from tiltfit.projections.sequences import SequenceRows
 
 ETA = 0.1  # η₀
 _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled
@@ -65,7 +63,7 @@ class _Instance:
     """One instance: the model on it alone, ω, and where it stands in the tilt (−1: nowhere). ``known``: its labels, if
     it is labelled."""
 
-    model: LogLinear
+    model: Model
     omega: float
     place: int
     known: Marginals | None
@@ -91,7 +89,7 @@ class _Instance:
             return None
         p = self.model.infer(weights)
         edge = None if p.edge is None or q.edge is None else self.omega * (p.edge - q.edge)
-        return self.model.features.expect(self.omega * (p.node - q.node), edge)
+        return self.model.pull(weights, self.omega * (p.node - q.node), edge)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,20 +107,16 @@ class _Tilted:
         if problem.tilt is None or now.projection is None:
             return None
         tilt, prices = problem.tilt, now.projection.prices
-        if not isinstance(tilt.structure, Chains):  # documents: all of q is in its marginals
+        if not tilt.structure.has_edges:  # documents: all of q is in its marginals
             with np.errstate(divide="ignore"):
                 log_q = Potentials(np.log(now.projection.marginals.node))
             return _Tilted(tilt.structure, log_q, np.empty(0, dtype=np.intp), 0)
         few = problem.model.take(problem.touched)
         here = few.potentials(weights)
         base = tilt.base(here, few.structure.infer(here, few.workers).log_z)
-        structure, potentials = tilt.structure, tilt.features.tilted(base, prices[: tilt.features.n_rows])
-        if isinstance(tilt.instances, SequenceRows):
-            structure, potentials = tilt.instances.tilted(potentials, prices[tilt.features.n_rows :])
-        assert isinstance(few.structure, Chains)
+        structure, potentials = tilt.tilted(base, prices)
         parent = np.zeros(structure.n_kinds, dtype=np.intp)
-        inner = np.setdiff1d(np.arange(len(structure.kind)), structure.first)
-        parent[structure.kind[inner]] = few.structure.kind[inner]
+        parent[structure.kind[structure.second]] = few.structure.kind[structure.second]
         return _Tilted(structure, potentials, parent, few.structure.n_kinds)
 
     def of(self, place: int, rng: np.random.Generator) -> Marginals:
@@ -131,11 +125,7 @@ class _Tilted:
         alone, whole = self.structure.take(here), self.potentials.whole
         node = self.potentials.node[self.structure.positions(here)]
         own = Potentials(node, self.potentials.edge, None if whole is None else whole[here])
-        if isinstance(alone, PricedChains) and alone.sampled:
-            chains = replace(alone.start(), seed=int(rng.integers(2**63)))
-            q = marginals(alone.walk(own, chains, _DRAWS, burn_in=_DRAWS))
-        else:
-            q = alone.infer(own)
+        q = alone.estimate(own, _DRAWS, int(rng.integers(2**63)) if alone.is_sampled else 0)
         if q.edge is None:
             return q
         edge = np.zeros((self.n_kinds, *q.edge.shape[1:]))
@@ -143,12 +133,7 @@ class _Tilted:
         return Marginals(q.log_z, q.node, edge)
 
 
-def _clamped(model: LogLinear, labels: IntArray) -> Marginals:
+def _clamped(model: Model, labels: IntArray) -> Marginals:
     """q of a labelled instance."""
-    node = np.eye(model.features.n_labels)[labels]
-    structure = model.structure
-    if not isinstance(structure, Chains):
-        return Marginals(np.zeros(1), node)
-    edge = np.zeros((structure.n_kinds, node.shape[1], node.shape[1]))
-    np.add.at(edge, (structure.kind[1:], labels[:-1], labels[1:]), 1.0)
-    return Marginals(np.zeros(1), node, edge)
+    pairs = model.structure.count_pairs(labels, np.ones(len(labels)), model.n_labels)
+    return Marginals(np.zeros(1), np.eye(model.n_labels)[labels], pairs)

@@ -25,7 +25,7 @@ from tiltfit.methods.checks import check_number
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import Method, Run, Task
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
 
 _SHARE = 0.02
 
@@ -45,7 +45,7 @@ class Options:
 class Entropy:
     """Σ w·H(p_λ(·|x)) of the instances of ``model``."""
 
-    model: LogLinear
+    model: Model
     weight: FloatArray
 
     def __call__(self, weights: FloatArray) -> Term:
@@ -56,7 +56,7 @@ class Entropy:
         score = float(model.structure.spread(self.weight) @ np.einsum("ty,ty->t", p.node, s.node))
         if s.edge is not None and p.edge is not None:
             score += float(np.sum(p.edge * s.edge))
-        gradient = model.features.expect(*here.along(Direction.along(s)))
+        gradient = model.pull(weights, *here.along(Direction.along(s)))
         gradient *= -1.0
         return Term(float(self.weight @ p.log_z) - score, gradient)
 

@@ -23,12 +23,12 @@ from scipy import sparse
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import TiltfitWarning
 from tiltfit.features.constraints import ConstraintFeatures, Parts
-from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run, Task, final_evaluation
 from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.models.model import linear
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.measure import steepest
 from tiltfit.penalties.interval import box
@@ -38,7 +38,7 @@ from tiltfit.projections.moment import moment_objective
 
 def said_by_labels(task: Task) -> BoolArray:
     """What y rules out at positions of instances that are not labelled completely (positions × classes)."""
-    shape = len(task.problem.labels), task.problem.model.features.n_labels
+    shape = len(task.problem.labels), task.problem.model.n_labels
     return np.zeros(shape, dtype=np.bool_) if task.grounded.by_labels is None else task.grounded.by_labels.copy()
 
 
@@ -105,7 +105,7 @@ def _fit_soft(problem: Problem, q: FloatArray, start: FloatArray, run: Run) -> F
     """L-BFGS over λ, until max|∇| ≤ tol·max|∇ at 0|."""
     weight, base = problem.omega, problem.model.base
     mass = weight[:, None] * q
-    target = problem.model.features.expect(mass)
+    target = linear(problem.model, "fitting soft labels").features.expect(mass)
     constant = 0.0 if base is None else float(np.sum(mass * np.where(np.isneginf(base.node), 0.0, base.node)))
     journal = Journal(run.callback, run.development)
     journal.begin(start)
@@ -136,7 +136,6 @@ def _tilt(problem: Problem, touched: IntArray, log_evidence: FloatArray) -> Tilt
     structure, none = problem.model.structure.take(touched), np.empty(0)
     here = log_evidence[problem.model.structure.positions(touched)]
     nothing = Parts(sparse.csr_array((len(here), 0)), np.empty((0, here.shape[1])), np.empty(0, dtype=np.intp))
-    chains = structure if isinstance(structure, Chains) else None
     return Tilt(
         structure=structure,
         features=ConstraintFeatures(0, nothing),
@@ -145,7 +144,7 @@ def _tilt(problem: Problem, touched: IntArray, log_evidence: FloatArray) -> Tilt
         support=none,
         offset=none,
         workers=problem.model.workers,
-        parent=None if chains is None else np.arange(chains.n_kinds),
+        parent=np.arange(structure.n_kinds) if structure.has_edges else None,
         rules=Potentials(here),
     )
 
@@ -160,8 +159,7 @@ def _hopeless(problem: Problem, touched: IntArray, log_evidence: FloatArray, wha
     here = Potentials(base.node[positions] + log_evidence[positions], base.edge)
     empty = touched[structure.take(touched).impossible(here, problem.model.workers)]
     if len(empty):
-        noun = "sequence" if isinstance(structure, Chains) else "row"
-        why = "valid_only=True" if isinstance(structure, Chains) else "base="
+        noun, why = ("sequence", "valid_only=True") if structure.has_edges else ("row", "base=")
         warnings.warn(
             f"What {what} on {noun} {empty[0]} (in all: {len(empty)}) cannot be under {why}: not used there.",
             TiltfitWarning,

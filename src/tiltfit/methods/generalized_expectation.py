@@ -30,7 +30,7 @@ from tiltfit.methods.checks import refuse_constraints
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import Case, Method, Run, Task
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
 from tiltfit.projections.information import Tilt
 
 
@@ -38,11 +38,11 @@ from tiltfit.projections.information import Tilt
 class ExpectationPenalty:
     """U(m(p_λ)) on the instances of ``tilt``, which are those of ``model``."""
 
-    model: LogLinear
+    model: Model
     tilt: Tilt
 
     def __call__(self, weights: FloatArray) -> Term:
-        tilt, features = self.tilt, self.model.features
+        tilt = self.tilt
         potentials = self.model.potentials(weights)
         edge = None if potentials.edge is None or tilt.parent is None else potentials.edge[tilt.parent]
         here = tilt.structure.tangent(Potentials(potentials.node, edge), tilt.workers, tilt.weight)
@@ -54,7 +54,7 @@ class ExpectationPenalty:
         if pairs is not None and potentials.edge is not None:
             by_kind = tilt.for_model(pairs, len(potentials.edge))
         violation = float(np.max(tilt.penalty.violation(m), initial=0.0))
-        return Term(float(np.sum(tilt.penalty.value(m))), features.expect(node, by_kind), violation)
+        return Term(float(np.sum(tilt.penalty.value(m))), self.model.pull(weights, node, by_kind), violation)
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:

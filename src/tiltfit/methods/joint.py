@@ -89,7 +89,7 @@ def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) 
         )
         return journal.add(one, weights)
 
-    limit = problem.gradient_tol(run.tol, measure=measure)
+    limit = problem.gradient_tol(run.tol, measure=measure, start=start)
     journal.begin(start)
     weights, reached = start, np.inf
     while True:

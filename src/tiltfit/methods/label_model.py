@@ -29,7 +29,6 @@ from scipy import sparse
 from scipy.special import logsumexp
 
 from tiltfit.arrays import BoolArray, FloatArray
-from tiltfit.inference.chain import Chains
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtLeast, AtMost, DistributedAs
@@ -108,7 +107,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     weight = np.asarray(problem.model.structure.spread(problem.weight), dtype=np.float64)
     balance = stated_balance(task.grounded.constraints)
     model = estimate(votes, weight, ruled_out, balance, run.options)
-    if isinstance(problem.model.structure, Chains):
+    if problem.model.structure.has_edges:
         evidence = model.log_likelihood(votes)
         evidence -= evidence.max(axis=1, keepdims=True)
         evidence[~voted] = 0.0

@@ -31,7 +31,7 @@ from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.problem import Problem
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
 from tiltfit.penalties.kl import kl
 
 _PER_LABEL = 10.0
@@ -83,7 +83,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
 class Proportions:
     """s·KL(ũ ‖ m),  m the weighted mean of p_λ over all positions of ``model``."""
 
-    model: LogLinear
+    model: Model
     weight: FloatArray
     shares: FloatArray
     strength: float
@@ -96,7 +96,7 @@ class Proportions:
         slope = penalty.grad(m)
         assert slope is not None
         everywhere = Direction(np.zeros(len(size), dtype=np.int32), slope[None, :] / size.sum())
-        gradient = model.features.expect(*here.along(everywhere))
+        gradient = model.pull(weights, *here.along(everywhere))
         return Term(float(np.sum(penalty.value(m))), gradient, float(np.max(penalty.violation(m))))
 
 
@@ -141,7 +141,7 @@ def _stated(given: Mapping[Any, float] | None, constraints: ConstraintSet, unit:
 
 def _of_labels(problem: Problem) -> FloatArray:
     """(1 + how often a label occurs) / (L + all)."""
-    known, n_labels = problem.model.structure.positions(problem.labelled), problem.model.features.n_labels
+    known, n_labels = problem.model.structure.positions(problem.labelled), problem.model.n_labels
     weight = problem.model.structure.spread(problem.weight)[known]
     counts = 1 + np.bincount(problem.labels[known], weights=weight, minlength=n_labels)
     return np.asarray(counts / counts.sum(), dtype=np.float64)

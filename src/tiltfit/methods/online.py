@@ -22,12 +22,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.products import between
-from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.methods.problem import Problem
+from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed, Rule
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Tilt, project
@@ -194,7 +192,9 @@ class _Step:
             return
         few, which, shared = problem.narrow(active)
         self._few, self._active, self._pull = few, active, 0.0
-        self._measure(few)
+        self._features = linear(few.model, "solver='online'").features
+        learner.size += self._features.nodes.size
+        learner.positions += self._features.nodes.X.shape[0]
         size = learner._mean_size
         clock = learner.clock if rule.ridge_first else before
         values = rule.rows(learner.nodes, which, clock, size)
@@ -203,9 +203,10 @@ class _Step:
             all_edges = np.arange(len(learner.edges.value))
             weights.append(rule.rows(learner.edges, all_edges, clock, size).ravel())
         self._shared, self._n_unlabelled = shared, int(np.sum(~labelled))
-        loss, node, edge = few.residual(np.concatenate(weights), self._projected)
+        few_weights = np.concatenate(weights)
+        loss, node, edge = few.residual(few_weights, self._projected)
         learner.loss += loss
-        gradient = -few.model.features.expect(node, edge)
+        gradient = -few.model.pull(few_weights, node, edge)
         self._climb(rule, which, gradient[: values.size].reshape(values.shape), gradient[values.size :], size)
         if few.tilt is None:
             self._only_prices(instances)
@@ -220,7 +221,7 @@ class _Step:
         steps = [rule.steps(table, rows, g, t, learner.clock, size) for table, rows, g in tables]
         shorter = 1.0
         if np.isfinite(rule.limit):
-            moved = self._few.model.features.score(np.concatenate([step.ravel() for step in steps]))
+            moved = self._features.score(np.concatenate([step.ravel() for step in steps]))
             far = _spread(moved.node)
             shorter = min(1.0, rule.limit * self._way() / far) if far > 0 else 1.0
         for (table, rows, _), step in zip(tables, steps, strict=True):
@@ -246,12 +247,6 @@ class _Step:
             rows, learner.growth, sums, share, Printed(learner.online.eta0).step(learner.seen)
         )
 
-    def _measure(self, few: Problem) -> None:
-        features = few.model.features
-        X = (features.nodes if isinstance(features, ChainFeatures) else features).X  # type: ignore[union-attr]
-        self._learner.size += float(np.sum(np.abs(X if isinstance(X, np.ndarray) else X.data)))
-        self._learner.positions += X.shape[0]
-
     def _projected(self, here: Potentials, log_z: FloatArray) -> Marginals:
         """q of the touched instances at the present prices; and the step of the prices."""
         learner, tilt = self._learner, self._few.tilt
@@ -264,7 +259,7 @@ class _Step:
         features = tilt.features
         if local.any():
             features, _ = tilt.features.split(np.flatnonzero(~local))
-        p = self._of_model(tilt, here)
+        p = tilt.structure.unpriced.infer(tilt.by_kind(here), tilt.workers, weight=tilt.weight)
         base = tilt.base(here, log_z, overwrite=True)
         q, divergence = self._tilted(tilt, features.tilted(base, prices), local)
         sums = features.weighted(q, tilt.structure, tilt.weight)
@@ -282,7 +277,13 @@ class _Step:
             self._printed_prices(rows, met["of_q"], self._n_unlabelled)
         else:
             component = self._grounded.component[self._shared[~local]]
-            crowd = bend(features, tilt.structure.spread(tilt.weight), _edge_counts(tilt), tilt.weight, component)
+            crowd = bend(
+                features,
+                tilt.structure.spread(tilt.weight),
+                tilt.structure.weigh_kinds(tilt.weight),
+                tilt.weight,
+                component,
+            )
             stiff = np.ones(len(prices))
             stiff[awake] = ledger.step(rows, total, support, visits, met["of_q"], crowd[awake])
             steady = np.copy(prices)
@@ -328,12 +329,10 @@ class _Step:
         """q where the shared prices are in the potentials already, and Σ w·D(q‖·) to these (NaN if it is sampled)."""
         structure = tilt.structure
         if tilt.instances is None and not local.any():
-            if isinstance(structure, PricedChains) and structure.sampled:
-                chains = replace(structure, seed=(1_000_003 * self._learner.seed + self._learner.seen) % 2**63)
-                found = chains.walk(
-                    potentials, chains.start(), _DRAWS, tilt.workers, weight=tilt.weight, burn_in=_DRAWS
-                )
-                return marginals(found), float("nan")
+            if structure.is_sampled:
+                seed = (1_000_003 * self._learner.seed + self._learner.seen) % 2**63
+                drawn = structure.estimate(potentials, _DRAWS, seed, tilt.workers, weight=tilt.weight)
+                return drawn, float("nan")
             q = tilt.infer(potentials)
             return q, -float(tilt.weight @ q.log_z)
         which = np.flatnonzero(local)
@@ -345,24 +344,12 @@ class _Step:
         projection = project(alone, potentials)
         return projection.marginals, projection.divergence
 
-    @staticmethod
-    def _of_model(tilt: Tilt, here: Potentials) -> Marginals:
-        """p of the touched instances, its edges by the kinds of the tilt."""
-        structure, edge = tilt.structure, None
-        if isinstance(structure, Chains):
-            structure = Chains(structure.offsets, structure.kind, structure.n_kinds)
-            assert tilt.parent is not None
-            assert here.edge is not None
-            edge = here.edge[tilt.parent]
-        return structure.infer(Potentials(here.node, edge), tilt.workers, weight=tilt.weight)
-
     def _others(self, shared: IntArray, p: Marginals, q: Marginals) -> dict[str, FloatArray]:
         """For rows that are shares of other events, E[other] under p and q."""
         shares, whole = self._grounded.shares, self._problem.tilt
         if shares is None or whole is None or self._few.tilt is None:
             return {}
         place = self._problem.place_in_tilt[self._active[self._few.touched]]
-        assert isinstance(whole.structure, Chains)
         other, rows = shares.other.take(whole.structure.positions(place), whole.structure.narrow(place)[1], place)
         found = {}
         for name, marginals_of in (("other_p", p), ("other_q", q)):
@@ -389,13 +376,3 @@ def _spread(scores: FloatArray | None) -> float:
         return 0.0
     flat = scores.reshape(len(scores), -1)
     return float(np.mean(np.ptp(flat, axis=1)))
-
-
-def _edge_counts(tilt: Tilt) -> FloatArray:
-    """How many edges there are of each kind, weights included."""
-    structure = tilt.structure
-    if not isinstance(structure, Chains):
-        return np.empty(0)
-    weight = structure.spread(tilt.weight)
-    weight[structure.first] = 0.0
-    return np.asarray(np.bincount(structure.kind, weights=weight, minlength=structure.n_kinds), dtype=np.float64)

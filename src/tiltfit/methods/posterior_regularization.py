@@ -26,7 +26,6 @@ from tiltfit.methods.alternating import LOOSE, WINDOW, remaining, settled
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.models.generative import Generative
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Projection, Start, project
 
@@ -53,11 +52,11 @@ class Expected:
 
 
 class Halves:
-    """The two half steps on one problem, whose model is ``Generative``. Labelled instances add constant counts."""
+    """The two half steps on one problem, whose model has a closed form. Labelled instances add constant counts."""
 
     def __init__(self, problem: Problem) -> None:
-        assert isinstance(problem.model, Generative)
-        self._family, self._alpha, self._gamma = problem.model.family, problem.alpha, problem.gamma
+        assert problem.model.closed_form is not None
+        self._family, self._alpha, self._gamma = problem.model.closed_form, problem.alpha, problem.gamma
         self._known = problem.known_moments()
         unlabelled = np.flatnonzero(~problem.is_labelled)
         self._rest = problem.take(unlabelled) if len(unlabelled) else None
@@ -104,7 +103,7 @@ def posterior(
         node[positions] = structure.spread(problem.weight)[positions, None] * q.node
         if edge is not None and q.edge is not None:
             edge += problem.tilt.for_model(q.edge, len(edge))
-    return value, model.features.expect(node, edge), projection
+    return value, model.pull(weights, node, edge), projection
 
 
 def regularize(problem: Problem, start: FloatArray, run: Run) -> Fit:

@@ -19,9 +19,8 @@ import numpy.typing as npt
 from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.features.merging import Merging
-from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model, linear
 from tiltfit.optimize.measure import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
@@ -64,7 +63,7 @@ class Problem:
     labels are known.
     """
 
-    model: LogLinear
+    model: Model
     labels: IntArray
     weight: FloatArray
     alpha: FloatArray
@@ -85,14 +84,18 @@ class Problem:
         omega[self.labelled] = self.weight[self.labelled]
         return omega
 
-    def gradient_tol(self, tol: float, inner_tol: float = 1e-6, measure: Measure | None = None) -> float:
+    def gradient_tol(
+        self, tol: float, inner_tol: float = 1e-6, measure: Measure | None = None, start: FloatArray | None = None
+    ) -> float:
         """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
 
         So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
-        ``measure``: of gradients, their largest entry if there is none.
+        ``measure``: of gradients, their largest entry if there is none. A model that is not linear may have a saddle at
+        λ = 0; there, the gradient is that at ``start``.
         """
-        start = self.evaluate(np.zeros(self.model.n_weights), None, inner_tol)
-        largest = start.steepest if measure is None else measure.of(start.gradient)
+        zeros = start is None or self.model.linear is not None
+        first = self.evaluate(np.zeros(self.model.n_weights) if zeros else start, None, inner_tol)  # type: ignore[arg-type]
+        largest = first.steepest if measure is None else measure.of(first.gradient)
         return max(tol * largest, 1e-12 * float(np.sum(self.weight)))
 
     def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
@@ -111,19 +114,23 @@ class Problem:
             found.append(project(self.tilt, base, start=start, tol=tol, told=told))
             return found[0].marginals
 
-        value, node, edge = self.residual(weights, projected, known=False)
+        # The moments of known labels are the same whatever the weights, if these are linear.
+        moments_known = self.model.linear is not None
+        value, node, edge = self.residual(weights, projected, known=not moments_known)
         projection = found[0] if found else None
         if projection is not None:
             value += self.gamma * projection.value
-        gradient = self.model.features.expect(node, edge)
-        value += add_ridge(self.alpha, weights, gradient, self.model.workers, target=self._known_target)
-        return Evaluation(value - self._known_base, gradient, projection)
+        gradient, target = self.model.pull(weights, node, edge), None
+        if moments_known:
+            target = self._known_target
+        value += add_ridge(self.alpha, weights, gradient, self.model.workers, target=target)
+        return Evaluation(value - (self._known_base if moments_known else 0.0), gradient, projection)
 
     def known_moments(self) -> FloatArray:
         """Σ_labelled w·f(x, y)."""
-        node = np.zeros((int(self.model.structure.last[-1]) + 1, self.model.features.n_labels))
+        node = np.zeros((int(self.model.structure.last[-1]) + 1, self.model.n_labels))
         node.reshape(-1)[self._known_cells] = self._known_weight
-        return self.model.features.expect(node, self._known_edges)
+        return linear(self.model, "a sum of features").features.expect(node, self._known_edges)
 
     def residual(
         self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals], *, known: bool = True
@@ -202,7 +209,7 @@ class Problem:
     def narrow(self, instances: IntArray) -> tuple[Problem, IntArray, IntArray]:
         """The problem on a few instances with the weights and constraints that matter there alone: which rows of the
         table of weights these are, and which shared rows. The ridge is left to the caller."""
-        model, weights, kinds = self.model.narrow(instances)
+        model, weights, kinds = linear(self.model, "solver='online'").narrow(instances)
         place = self.place_in_tilt[instances]
         touched = np.flatnonzero(place >= 0)
         tilt, rows = None, np.empty(0, dtype=np.intp)
@@ -241,15 +248,16 @@ class Problem:
     @cached_property
     def merged(self) -> tuple[Problem, Merging] | None:
         """The same objective with one weight for attributes that no data tells apart; None where hardly any are so."""
-        found = self.model.features.merged()
-        if found is None:
+        model = self.model.linear
+        found = None if model is None else model.features.merged()
+        if model is None or found is None:
             return None
         features, group = found
         merging = Merging(group, features.n_labels)
         alpha = merging.ridge(self.alpha)
         if alpha is None:
             return None
-        return replace(self, model=replace(self.model, features=features), alpha=alpha), merging
+        return replace(self, model=replace(model, features=features), alpha=alpha), merging
 
     @cached_property
     def _labelled_weight(self) -> FloatArray:
@@ -264,7 +272,7 @@ class Problem:
     @cached_property
     def _known_cells(self) -> IntArray:
         """Their labels, as places in a flat array of positions × labels."""
-        return self._known * self.model.features.n_labels + self.labels[self._known]
+        return self._known * self.model.n_labels + self.labels[self._known]
 
     @cached_property
     def _known_weight(self) -> FloatArray:
@@ -286,15 +294,8 @@ class Problem:
     @cached_property
     def _known_edges(self) -> FloatArray | None:
         """Σ_labelled w·(pairs of labels on edges of each kind)."""
-        structure, n_labels = self.model.structure, self.model.features.n_labels
-        if not isinstance(structure, Chains):
-            return None
-        known = structure.take(self.labelled)
-        labels, weight = self.labels[self._known], known.spread(self.weight[self.labelled])
-        second = np.setdiff1d(np.arange(len(labels)), known.first)
-        cell = (known.kind[second] * n_labels + labels[second - 1]) * n_labels + labels[second]
-        sums = np.bincount(cell, weights=weight[second], minlength=structure.n_kinds * n_labels**2)
-        return np.asarray(sums, dtype=np.float64).reshape(structure.n_kinds, n_labels, n_labels)
+        known = self.model.structure.take(self.labelled)
+        return known.count_pairs(self.labels[self._known], self._known_weight, self.model.n_labels)
 
     def _known_score(self, potentials: Potentials) -> float:
         """Σ_labelled w·(score of the labels)."""

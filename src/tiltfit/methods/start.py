@@ -18,12 +18,10 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
-from tiltfit.features.chains import ChainFeatures
-from tiltfit.inference.chain import Chains
 from tiltfit.methods.alternating import moment_target
 from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import Generative
+from tiltfit.models.model import linear
 from tiltfit.projections.moment import moment_projection
 
 STARTS = ("zeros", "supervised", "constraints", "random")
@@ -32,20 +30,23 @@ _SPREAD = 0.1
 
 def default_start(kind: str, problem: Problem) -> str:
     """Where to start if nothing is said: ``kind``, the method's own, if it can be, unless the model is generative."""
-    if not isinstance(problem.model, Generative):
-        return "zeros" if kind == "supervised" and not len(problem.labelled) else kind
-    return "constraints" if _is_told(problem) else "random"
+    if problem.model.closed_form is not None:
+        return "constraints" if _is_told(problem) else "random"
+    if problem.model.linear is None:  # weights of zero may be a saddle
+        return "random"
+    return "zeros" if kind == "supervised" and not len(problem.labelled) else kind
 
 
 def starting_point(kind: str, problem: Problem, rng: np.random.Generator, tol: float) -> FloatArray:
     """The weights to start from."""
-    if isinstance(problem.model, Generative):
+    if problem.model.closed_form is not None:
         return _posteriors(kind, problem, rng)
     zeros = np.zeros(problem.model.n_weights)
     if kind == "zeros":
         return zeros
     if kind == "random":
         return _SPREAD * rng.normal(size=len(zeros))
+    linear(problem.model, f"init={kind!r}")
     problem = _labelled(problem) if kind == "supervised" else problem.active
     now = problem.evaluate(zeros, None, 1e-6)
     moments = partial(problem.model.moments, weight=problem.omega)
@@ -76,16 +77,15 @@ def _telling_apart(problem: Problem, rng: np.random.Generator) -> FloatArray:
     """Normal weights of attributes, so moved and scaled that the scores of every label have mean 0 (an attribute that
     is everywhere would give all rows to one class) and those of all labels a standard deviation of 1; transitions of
     0."""
-    model = problem.model
-    n_labels, n_positions = model.features.n_labels, int(model.structure.last[-1]) + 1
-    edges = np.zeros((model.structure.n_kinds, n_labels, n_labels)) if isinstance(model.structure, Chains) else None
-    mean = model.features.expect(np.full((n_positions, n_labels), 1 / n_positions), edges)
-    n = model.features.nodes.n_weights if isinstance(model.features, ChainFeatures) else len(mean)
+    features, structure = linear(problem.model, "init='random'").features, problem.model.structure
+    n_labels, n_positions = features.n_labels, int(structure.last[-1]) + 1
+    mean = features.expect(np.full((n_positions, n_labels), 1 / n_positions), structure.edge_zeros(n_labels))
+    n = features.nodes.n_weights
     table, occurring = rng.normal(size=(n // n_labels, n_labels)), mean[:n].reshape(-1, n_labels)[:, 0]
     table -= np.outer(occurring, occurring @ table) / (occurring @ occurring)
     weights = np.zeros(len(mean))
     weights[:n] = table.ravel()
-    spread = float(np.std(model.features.score(weights).node))
+    spread = float(np.std(features.score(weights).node))
     return weights / spread if spread > 0 else weights
 
 

@@ -19,13 +19,12 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Method, Run, Task, final_evaluation
 from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import Generative
 from tiltfit.optimize.result import Stop
 
 
 def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     """Fit the model to the labelled instances."""
-    if isinstance(task.problem.model, Generative):
+    if task.problem.model.closed_form is not None:
         return _closed_form(task, run)
     return with_report(task, solve_jointly(labelled_part(task.problem, "supervised"), start, run))
 

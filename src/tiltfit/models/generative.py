@@ -25,7 +25,7 @@ from tiltfit.models.log_linear import LogLinear
 
 
 class Family(Protocol):
-    """Counts and weights are flat vectors as ``features`` has them; ``alpha``: pseudo-counts, one a weight."""
+    """Counts and weights are flat vectors as ``features`` has them; ``alpha``: pseudo-counts, one per weight."""
 
     def weights(self, counts: FloatArray, alpha: FloatArray) -> FloatArray:
         """argmax_λ λ·counts + log prior(λ)."""
@@ -39,6 +39,10 @@ class Generative(LogLinear):
     """p_λ(x, y) on the instances that ``features`` and ``structure`` describe."""
 
     family: Family
+
+    @property
+    def closed_form(self) -> Family:
+        return self.family
 
 
 @dataclass(frozen=True)

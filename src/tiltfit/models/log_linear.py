@@ -9,18 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
-import numpy as np
-
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.execution.moments import Moments
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.features.chains import ChainFeatures
+from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
-from tiltfit.inference.potentials import Marginals, Potentials
-
-Structure = Independent | Chains
+from tiltfit.inference.potentials import Potentials
+from tiltfit.models.model import Model
 
 
 class Features(Protocol):
@@ -29,6 +25,8 @@ class Features(Protocol):
     @property
     def workers(self) -> Workers: ...
     @property
+    def nodes(self) -> AttributeFeatures | ObservedFeatures: ...
+    @property
     def n_labels(self) -> int: ...
     @property
     def n_weights(self) -> int: ...
@@ -36,15 +34,20 @@ class Features(Protocol):
     def expect(self, node: FloatArray, edge: FloatArray | None = None) -> FloatArray: ...
     def take(self, positions: IntArray) -> Self: ...
     def merged(self) -> tuple[Features, IntArray] | None: ...
+    def narrow(self, positions: IntArray, kinds: IntArray) -> tuple[Features, IntArray]: ...
 
 
 @dataclass(frozen=True, eq=False)
-class LogLinear:
+class LogLinear(Model):
     """p_λ on the instances that ``features`` and ``structure`` describe. ``base``: log q₀; −inf forbids."""
 
     features: Features
-    structure: Structure
+    structure: Independent | Chains
     base: Potentials | None = None
+
+    @property
+    def n_labels(self) -> int:
+        return self.features.n_labels
 
     @property
     def n_weights(self) -> int:
@@ -54,23 +57,18 @@ class LogLinear:
     def workers(self) -> Workers:
         return self.features.workers
 
+    @property
+    def linear(self) -> LogLinear:
+        return self
+
     def potentials(self, weights: FloatArray) -> Potentials:
         """log q₀(y|x) + λ·f(x, y)."""
         scores = self.features.score(weights)
         return scores if self.base is None else scores + self.base
 
-    def infer(self, weights: FloatArray, weight: FloatArray | None = None) -> Marginals:
-        """log Z_λ(x) and p_λ(y|x). ``weight``: of instances, in the sums over edges."""
-        return self.structure.infer(self.potentials(weights), self.workers, weight=weight, overwrite=True)
-
-    def moments(self, weights: FloatArray, weight: FloatArray) -> Moments:
-        """Σ_i ω_i log Z_λ(x_i) and Σ_i ω_i E_p[f(x_i, y)], ω = ``weight``: all that an M-projection evaluates."""
-        marginals = self.infer(weights, weight)
-        node = marginals.node
-        if not np.all(weight == 1.0):
-            node *= self.structure.spread(weight)[:, None]
-        total = float(weight @ marginals.log_z)
-        return Moments(total, self.features.expect(node, marginals.edge), float(np.sum(weight)))
+    def pull(self, weights: FloatArray, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
+        """Σ_i Σ_y node[i, y]·f(x_i, y), and the same on edges, whatever the weights."""
+        return self.features.expect(node, edge)
 
     def take(self, instances: IntArray) -> Self:
         """The same model on these instances only."""
@@ -80,19 +78,12 @@ class LogLinear:
             self, features=self.features.take(positions), structure=self.structure.take(instances), base=base
         )
 
-    def narrow(self, instances: IntArray) -> tuple[LogLinear, IntArray, IntArray | None]:
-        """The model on these instances with the weights that matter there alone: which rows of the table of weights
-        these are, and which kinds of edge. Its cost does not depend on how many others there are."""
-        positions, kinds = self.structure.positions(instances), None
-        structure: Structure
-        if isinstance(self.structure, Chains):
-            assert isinstance(self.features, ChainFeatures)
-            structure, kinds = self.structure.narrow(instances)
-            features, rows = self.features.narrow(positions, kinds)
-        else:
-            assert isinstance(self.features, AttributeFeatures)
-            structure = self.structure.take(instances)
-            features, rows = self.features.narrow(positions)  # type: ignore[assignment]
+    def narrow(self, instances: IntArray) -> tuple[LogLinear, IntArray, IntArray]:
+        """The model on these instances with only the weights that matter there: which rows of the table of weights
+        these are, and which kinds of edges. The cost does not depend on how many others there are."""
+        positions = self.structure.positions(instances)
+        structure, kinds = self.structure.narrow(instances)
+        features, rows = self.features.narrow(positions, kinds)
         base = None
         if self.base is not None:
             edge = None if self.base.edge is None else self.base.edge[kinds]

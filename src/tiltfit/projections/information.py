@@ -21,9 +21,8 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures
-from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.structure import Structure
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
@@ -43,6 +42,7 @@ class LocalRows(Protocol):
     def eta(self, prices: FloatArray) -> FloatArray: ...
     def take(self, instances: IntArray, structure: Any) -> Self: ...
     def shares(self, potentials: Potentials, workers: Workers) -> FloatArray: ...
+    def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Structure, Potentials]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Tilt:
     ``instances``: rows that speak of one instance each; they come after the shared rows wherever all rows are listed.
     """
 
-    structure: Independent | Chains
+    structure: Structure
     features: ConstraintFeatures
     penalty: Penalty
     weight: FloatArray
@@ -117,19 +117,15 @@ class Tilt:
         """The same on some instances, with the rows that fire there alone; and which of the shared rows these are.
         ``model_kinds``: the model's kinds of edge that are left."""
         positions = self.structure.positions(instances)
-        structure: Independent | Chains
-        kinds = firing = parent = None
-        if isinstance(self.structure, Chains):
-            structure, kinds = self.structure.narrow(instances)
-            # Without edges there is still a kind of them, but nothing fires on it.
-            firing = kinds if len(positions) > len(instances) else None
-            assert self.parent is not None
+        structure, kinds = self.structure.narrow(instances)
+        # Without edges there is still a kind of them, but nothing fires on it.
+        firing = kinds if len(positions) > len(instances) else None
+        parent = None
+        if self.parent is not None:
             assert model_kinds is not None
             place = np.zeros(1 + max(int(model_kinds.max()), int(self.parent.max())), dtype=np.intp)
             place[model_kinds] = np.arange(len(model_kinds))
             parent = place[self.parent[kinds]]
-        else:
-            structure = self.structure.take(instances)
         features, rows = self.features.take(positions, firing, instances)
         local = None if self.instances is None else self.instances.take(instances, structure)
         few = Tilt(
@@ -165,9 +161,21 @@ class Tilt:
         """
         node = potentials.node if overwrite else potentials.node.copy()
         node[self.structure.first] -= log_z[:, None]
-        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
-        base = Potentials(node, edge)
+        base = self.by_kind(Potentials(node, potentials.edge))
         return base if self.rules is None else base + self.rules
+
+    def by_kind(self, potentials: Potentials) -> Potentials:
+        """Potentials by the model's kinds of edges, as potentials by the kinds here."""
+        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
+        return Potentials(potentials.node, edge)
+
+    def tilted(self, base: Potentials, prices: FloatArray) -> tuple[Structure, Potentials]:
+        """The potentials of q at the prices of all rows, and the structure whose kinds of edges they have."""
+        n_shared = self.features.n_rows
+        shared = self.features.tilted(base, prices[:n_shared])
+        if self.instances is None:
+            return self.structure, shared
+        return self.instances.tilted(shared, prices[n_shared:])
 
     def shared_expectation(self, marginals: Marginals) -> FloatArray:
         """m(q) of the shared rows."""
@@ -176,8 +184,7 @@ class Tilt:
 
     def of_model(self, potentials: Potentials) -> tuple[Marginals, FloatArray]:
         """p on these instances, its edges by the kinds here, and m(p) of all rows."""
-        edge = None if potentials.edge is None or self.parent is None else potentials.edge[self.parent]
-        here = Potentials(potentials.node, edge)
+        here = self.by_kind(potentials)
         p = self.structure.infer(here, self.workers, weight=self.weight)
         shared = self.shared_expectation(p)
         if self.instances is None:
@@ -372,7 +379,7 @@ def _price_cap(tilt: Tilt, base: Potentials) -> float:
     as little as possible in total (the cap is an L1 penalty of slope c·cap).
     """
     spread = _spread(base.node)
-    if base.edge is not None and isinstance(tilt.structure, Chains):
+    if base.edge is not None:
         # An event on edges may take a whole segment with it, or the whole sequence.
         on_edges = _spread(base.edge.reshape(len(base.edge), -1))[tilt.structure.kind]
         on_edges[tilt.structure.first] = 0.0

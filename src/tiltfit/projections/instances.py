@@ -17,8 +17,9 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.products import between
-from tiltfit.inference.independent import infer
+from tiltfit.inference.independent import Independent, infer
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.structure import Structure
 from tiltfit.penalties.penalty import Penalty
 
 
@@ -86,6 +87,12 @@ class InstanceRows:
         """The share of every row's event without any price."""
         node = infer(potentials, workers).node
         return np.asarray(np.einsum("ry,ry->r", node[self.position], self.events[self.event]))
+
+    def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Structure, Potentials]:
+        """Potentials with what the prices of single positions add to them."""
+        node = potentials.node.copy()
+        np.add.at(node, self.position, prices[:, None] * self.events[self.event])
+        return Independent(self.n), Potentials(node)
 
     @cached_property
     def _layout(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:

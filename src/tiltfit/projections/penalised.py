@@ -44,11 +44,11 @@ def best_labellings(
     violations: Violations, potentials: Potentials, rho: FloatArray, top_k: int, beam: int, workers: Workers
 ) -> Labellings:
     """``potentials``: the model's, of the instances of ``violations``. ``rho``: one a constraint."""
-    structure = violations.structure
+    structure, chains = violations.structure, violations.structure.chains
     edge = None if potentials.edge is None or violations.parent is None else potentials.edge[violations.parent]
     tilted = violations.features.tilted(Potentials(potentials.node, edge) + violations.rules, -rho)
     counts = [count for count in violations.counts if rho[count.number] > 0]
-    if not isinstance(structure, Chains) or not (counts or violations.bans):
+    if chains is None or not (counts or violations.bans):
         labels, scores = structure.k_best(tilted, top_k, workers)
         return Labellings(labels, scores, np.ones(len(structure), dtype=np.bool_))
     width = max(beam, top_k)
@@ -57,13 +57,13 @@ def best_labellings(
         np.empty((len(structure), top_k)),
         np.empty(len(structure), dtype=np.bool_),
     )
-    goals = np.arange(0, width * structure.offsets[-1], _ROOM)
+    goals = np.arange(0, width * chains.offsets[-1], _ROOM)
     cuts = np.unique(np.searchsorted(width * structure.first, goals, side="right") - 1)
     for a, b in zip(cuts, [*cuts[1:], len(structure)], strict=True):
-        block, part = np.arange(a, b), slice(structure.offsets[a], structure.offsets[b])
+        block, part = np.arange(a, b), slice(chains.offsets[a], chains.offsets[b])
         positions = np.arange(part.start, part.stop)
         ranking = _Ranking(
-            chains=structure.take(block),
+            chains=chains.take(block),
             potentials=Potentials(tilted.node[part], tilted.edge),
             counts=[count.at(block, positions) for count in counts],
             bans=[(statistic, here[block]) for statistic, here in violations.bans],
