@@ -16,7 +16,7 @@ EDITABLE := $(INSTALL) --no-build-isolation --editable
 unexport PYTHONPATH PYTHONHOME PIP_USER PIP_TARGET PIP_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format experiments experiments-quick docs test-oldest test-newest dist clean
+.PHONY: help demo test test-plain lint format experiments experiments-quick docs test-oldest test-newest dist clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -26,6 +26,11 @@ demo: $(VENV)/.runtime  ## install, then learn from the embedded collection and 
 
 test: $(VENV)/.test  ## run the tests
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+# Tests of the kernels and of what calls them most directly, with the inner loops of kernels/plain.
+PLAIN_TESTS ?= tests/kernels tests/inference tests/features tests/optimize
+test-plain: $(VENV)/.test  ## run the tests of the kernels with the plain inner loops (TILTFIT_KERNELS=plain)
+	@TILTFIT_KERNELS=plain $(BIN)/python -m pytest $(PYTEST_ARGS) $(PLAIN_TESTS)
 
 lint: $(VENV)/.dev  ## check style, types and import layers
 	$(BIN)/ruff check .

@@ -27,9 +27,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Forget compiled kernels that are older than the source of any: Numba looks at a kernel's own file alone, not at
     those of the kernels that it calls."""
     kernels = Path(tiltfit.__file__).parent / "kernels"
-    compiled = list(kernels.glob("__pycache__/*.nb[ci]"))
+    compiled = list(kernels.rglob("__pycache__/*.nb[ci]"))
     is_worker = hasattr(config, "workerinput")
-    newest = max(path.stat().st_mtime for path in kernels.glob("*.py"))
+    newest = max(path.stat().st_mtime for path in kernels.rglob("*.py"))
     if not is_worker and any(path.stat().st_mtime < newest for path in compiled):
         for path in compiled:
             path.unlink(missing_ok=True)

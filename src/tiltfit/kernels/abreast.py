@@ -19,11 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.kernels.abreast_tiles import (
-    ABREAST,
+from tiltfit.kernels.chain import Tables
+from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.constants import ABREAST, LANES, WIDEST_BLOCK
+from tiltfit.kernels.primitives import (
     EDGE_LANES,
     EDGE_ROWS,
-    WIDEST,
     backward_block,
     forward_block,
     load_step,
@@ -32,9 +33,6 @@ from tiltfit.kernels.abreast_tiles import (
     scale_step,
     scatter_step,
 )
-from tiltfit.kernels.chain import Tables
-from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.tiles import LANES
 
 _WIDEST_SPREAD = 330.0
 
@@ -88,7 +86,7 @@ def new_group_scratch(n: int, n_labels: int) -> GroupScratch:
 @kernel
 def _block(n_labels: int) -> int:
     """Labels are taken in blocks of about equal size: so many at a time."""
-    blocks = (n_labels + WIDEST - 1) // WIDEST
+    blocks = (n_labels + WIDEST_BLOCK - 1) // WIDEST_BLOCK
     return (n_labels + blocks - 1) // blocks
 
 

@@ -25,10 +25,10 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
-from tiltfit.kernels.factors import factors_tile, greatest_tile
+from tiltfit.kernels.primitives import backward_tile, factors_tile, forward_tile, greatest_tile, outer_tile
 from tiltfit.kernels.rescue import log_forward_backward
-from tiltfit.kernels.tiles import LANES, WIDEST, backward_tile, forward_tile, outer_tile
 
 _LEAST = 1e-290  # times e^D: what a may not fall below
 _WIDEST_SPREAD = 660.0  # beyond, no a ≤ 1 passes

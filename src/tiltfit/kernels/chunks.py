@@ -11,9 +11,9 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.abreast import infer_abreast, new_group_scratch
-from tiltfit.kernels.abreast_tiles import ABREAST
 from tiltfit.kernels.chain import Tables, edge_tables, infer_sequence, new_scratch
 from tiltfit.kernels.compile import ZERO, kernel
+from tiltfit.kernels.constants import ABREAST
 
 
 @kernel

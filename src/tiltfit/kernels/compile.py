@@ -7,13 +7,18 @@ are first asked for (``kernels.vectors``), where a solver comes by in every iter
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
 
+from tiltfit.kernels.choice import MODE
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+logger = logging.getLogger("tiltfit")
 
 # "contract" allows fused multiply–add. Reassociation and the no-NaN/no-infinity flags stay off: −inf is a legal
 # potential, and results must not depend on how a loop was vectorised.
@@ -34,9 +39,43 @@ def summing_kernel(function: Kernel) -> Kernel:
     return _compiled(function, {**_OPTIONS, "fastmath": {"contract", "reassoc"}})
 
 
+class _ForgivingCache:
+    """The cache of a compiled function, without which everything works as well: what cannot be read is compiled anew,
+    and what cannot be written (on a full disk) is not kept."""
+
+    def __init__(self, cache: Any) -> None:
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception as error:
+            logger.debug("A compiled kernel cannot be read from %s: %r", self._cache.cache_path, error)
+        self._quietly(self._cache.flush)
+        return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        self._quietly(self._cache.save_overload, *arguments)
+
+    def _quietly(self, write: Callable[..., None], *arguments: Any) -> None:
+        try:
+            write(*arguments)
+        except OSError as error:
+            logger.debug("A compiled kernel cannot be written to %s: %r", self._cache.cache_path, error)
+
+
 def _compiled(function: Kernel, options: dict[str, Any]) -> Kernel:
+    # Numba looks for compiled code by the name and the file of a function, and does not see that the inner loops that
+    # are compiled into it are others now: so plain kernels have other names.
+    if MODE == "plain":
+        function.__qualname__ += "-plain"
     try:
         compiled = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "cannot cache function …: no locator available"
         compiled = numba.njit(**options)(function)
+    if hasattr(compiled, "_cache"):
+        compiled._cache = _ForgivingCache(compiled._cache)
     return cast(Kernel, compiled)

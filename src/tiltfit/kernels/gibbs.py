@@ -22,10 +22,10 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Tables, edge_tables, padded
 from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.constants import LANES
 from tiltfit.kernels.form import Form, Tally
 from tiltfit.kernels.priced import Prices
 from tiltfit.kernels.sample import uniform
-from tiltfit.kernels.tiles import LANES
 
 Integer = int | np.integer[Any]
 

@@ -1,4 +1,4 @@
-"""Numbers in sixteen bits: the upper half of those of single precision (bfloat16).
+"""Numbers as bits, and numbers in sixteen bits: the upper half of those of single precision (bfloat16).
 
 The same range as single precision, from 10⁻³⁸ to 10³⁸, and eight binary digits: the nearest is off by 1/257 at most.
 NumPy and Numba know no such type; arrays of it are of ``uint16``.
@@ -7,55 +7,65 @@ NumPy and Numba know no such type; arrays of it are of ``uint16``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
+import numpy as np
+from numba import TypingError, types
+from numba.extending import overload, register_jitable
 
-_FLOAT, _INT16, _INT32 = ir.FloatType(), ir.IntType(16), ir.IntType(32)
-_HALF, _NAN = 16, 0x7FC0
+_HALF, _NAN = np.uint32(16), np.uint16(0x7FC0)
 
 
-def _number_code(_: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    if signature.args[0] != types.uint16:
-        return arguments[0]
-    return builder.bitcast(builder.shl(builder.zext(arguments[0], _INT32), _INT32(_HALF)), _FLOAT)
+@register_jitable
+def bits(value: Any) -> Any:
+    """The bits of a float64 as an int64."""
+    return np.float64(value).view(np.int64)
 
 
-def _stored_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    number = context.cast(builder, arguments[1], signature.args[1], types.float32)
-    if signature.return_type != types.uint16:
-        return context.cast(builder, arguments[1], signature.args[1], signature.return_type)
-    bits = builder.bitcast(number, _INT32)
-    # To the nearest, of two that are as near to the even one.
-    odd = builder.and_(builder.lshr(bits, _INT32(_HALF)), _INT32(1))
-    rounded = builder.add(builder.add(bits, _INT32(2 ** (_HALF - 1) - 1)), odd)
-    upper = builder.trunc(builder.lshr(rounded, _INT32(_HALF)), _INT16)
-    # Rounding could make a number of what is none.
-    return builder.select(builder.fcmp_unordered("uno", number, number), _INT16(_NAN), upper)
+@register_jitable
+def from_bits(value: Any) -> Any:
+    """The float64 of these bits, an int64."""
+    return np.int64(value).view(np.float64)
 
 
-def _checked(kind: Any) -> None:
+def number(stored: Any) -> Any:
+    """The number that an element of an array holds: of ``uint16`` that in single precision, of others itself."""
+    raise NotImplementedError("for compiled code alone")
+
+
+def stored(like: Any, number: Any) -> Any:
+    """A number as it is kept in an array with elements such as ``like``."""
+    raise NotImplementedError("for compiled code alone")
+
+
+@register_jitable
+def _upper_half(value: Any) -> Any:
+    """The nearest number of sixteen bits; of two that are as near, the even one."""
+    single = np.float32(value)
+    whole = single.view(np.uint32)
+    odd = np.uint32(np.uint32(whole >> _HALF) & np.uint32(1))
+    rounded = np.uint32(np.uint32(whole + np.uint32(0x7FFF)) + odd)
+    # Rounding could turn NaN into a number.
+    return _NAN if single != single else np.uint16(rounded >> _HALF)
+
+
+@overload(number, strict=False)
+def _number(stored: Any) -> Callable[[Any], Any]:
+    _check(stored)
+    if stored == types.uint16:
+        return lambda stored: np.uint32(np.uint32(stored) << _HALF).view(np.float32)
+    return lambda stored: stored
+
+
+@overload(stored, strict=False)
+def _stored(like: Any, number: Any) -> Callable[[Any, Any], Any]:
+    _check(like)
+    if like == types.uint16:
+        return lambda like, number: _upper_half(number)
+    kind = np.float32 if like == types.float32 else np.float64
+    return lambda like, number: kind(number)
+
+
+def _check(kind: Any) -> None:
     if kind not in (types.uint16, types.float32, types.float64):
         raise TypingError(f"numbers are kept in 16, 32 or 64 bits, not as {kind}")
-
-
-@intrinsic
-def _number(_: Any, stored: Any) -> Any:
-    _checked(stored)
-    return (types.float32 if stored == types.uint16 else stored)(stored), _number_code
-
-
-@intrinsic
-def _stored(_: Any, like: Any, number: Any) -> Any:
-    _checked(like)
-    return like(like, number), _stored_code
-
-
-number = cast(Callable[[Any], Any], _number)
-"""What an element of an array holds: of ``uint16`` the number in single precision, of others itself."""
-
-stored = cast(Callable[[Any, Any], Any], _stored)
-"""stored(like, number): a number as it is kept in an array with elements such as ``like``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.sparse import ask_for
+from tiltfit.kernels.primitives import ask_for
 
 _AHEAD = 16  # entries between asking for a number and using it
 

@@ -14,13 +14,14 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Tables
 from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
 from tiltfit.kernels.form import Form, Tally, measure
 from tiltfit.kernels.gibbs import Site, block_sums, choose
 from tiltfit.kernels.priced import Prices, energy
+from tiltfit.kernels.primitives import forward_tile
 from tiltfit.kernels.rescue import log_forward
 from tiltfit.kernels.sample import stream, uniform
-from tiltfit.kernels.tiles import LANES, WIDEST, forward_tile
 
 Integer = int | np.integer[Any]
 

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Scratch, Tables, infer_sequence, new_scratch, padded, row_range
 from tiltfit.kernels.compile import ZERO, kernel
+from tiltfit.kernels.constants import LANES
 from tiltfit.kernels.prices import SEARCH, advance, begin
 from tiltfit.kernels.rescue import exp_all
-from tiltfit.kernels.tiles import LANES
 
 Records = npt.NDArray[Any]
 

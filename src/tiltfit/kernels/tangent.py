@@ -25,9 +25,10 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Scratch, Tables, add_edges, exact, forward, load
 from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.constants import LANES, WIDEST
+from tiltfit.kernels.primitives import outer_tile, product_tile, step_tile
 from tiltfit.kernels.rescue import log_forward_backward
 from tiltfit.kernels.tangent_rescue import differentiate_on_logarithms
-from tiltfit.kernels.tiles import LANES, WIDEST, outer_tile, product_tile, step_tile
 
 
 class Store(NamedTuple):

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel, summing_kernel
-from tiltfit.kernels.exponential import bits, from_bits
-from tiltfit.kernels.halves import number, stored
+from tiltfit.kernels.halves import bits, from_bits, number, stored
 
 PIECE = 1024  # numbers of each vector that are worked on at a time: they stay in the first-level cache
 

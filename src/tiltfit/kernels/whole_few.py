@@ -20,10 +20,11 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Tables, exact_enough, load
 from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.form import Form
 from tiltfit.kernels.memory import Gains, Memory, set_gains
 from tiltfit.kernels.plan import Few, set_factors
-from tiltfit.kernels.tiles import LANES, WIDEST, outer_tile, product_tile
+from tiltfit.kernels.primitives import outer_tile, product_tile
 
 
 @kernel

@@ -156,10 +156,10 @@ def test_others_are_left_as_they_are(what):
 
 def test_groups_are_as_large_as_kernels_take_them():
     from tiltfit.inference import grouping
-    from tiltfit.kernels import abreast_tiles, tiles
+    from tiltfit.kernels import constants
 
-    assert grouping._ABREAST == abreast_tiles.ABREAST
-    assert grouping._FEWEST_LABELS == tiles.LANES
+    assert grouping._ABREAST == constants.ABREAST
+    assert grouping._FEWEST_LABELS == constants.LANES
 
 
 @pytest.mark.parametrize("extra", [-1e-3, 1e-3])

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 import pytest
-from numba.core.errors import TypingError
+from numba import TypingError
 
 from tiltfit.kernels.halves import number, stored
 

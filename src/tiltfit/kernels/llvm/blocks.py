@@ -1,7 +1,7 @@
 """The inner loops of ``abreast``: a vector holds one number of each of eight sequences.
 
-Arrays are [steps, labels, 8], C-contiguous; tables of edges are those of ``chain``. Written in LLVM's terms for the
-reason that ``tiles`` gives: sums stay in registers. Nothing is checked here.
+Arrays are [steps, labels, 8], C-contiguous; tables of edges are those of ``chain``. Sums stay in registers (``tiles``).
+Nothing is checked here.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from tiltfit.kernels.exponential import exp_of_vectors
-from tiltfit.kernels.tiles import LANES, VECTOR, Code, contiguous, inline
+from tiltfit.kernels.constants import ABREAST, LANES, WIDEST_BLOCK
+from tiltfit.kernels.llvm.code import VECTOR, Code, contiguous, inline
+from tiltfit.kernels.llvm.exponential import exp_of_vectors
 
-ABREAST = 8  # two registers of four: a factor that is loaded once serves both
-WIDEST = 5  # labels whose sums are taken at a time: ten of the sixteen registers
-# Sequences and rows of a that sums over edges take at a time: with WIDEST labels these fill the sixteen registers of
-# four numbers, or the thirty-two of eight that AVX-512 has.
+# Sequences and rows of a that sums over edges take at a time: with WIDEST_BLOCK labels these fill the sixteen registers
+# of four numbers, or the thirty-two of eight that AVX-512 has.
 EDGE_LANES, EDGE_ROWS = (8, 4) if binding.get_host_cpu_features().get("avx512f") else (4, 2)
 _PAIR = 2  # labels whose exponentials are taken at a time
 _SMALL = 1e-100  # products of sums that are smaller, or larger than 1/_SMALL, should go no further
@@ -216,7 +215,7 @@ def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
             code.store(value, place, n)
         code.store(code.plus(code.load(sum_place), code.tree(new)), sum_place)
 
-    code.by_width(count, body, WIDEST)
+    code.by_width(count, body, WIDEST_BLOCK)
     return context.get_dummy_value()
 
 
@@ -245,7 +244,7 @@ def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -
             code.store(code.times(code.times(code.load(place, n), factor), b), out, n)
             code.store(code.times(code.load(seen, n), b), place, n)
 
-    code.by_width(count, body, WIDEST)
+    code.by_width(count, body, WIDEST_BLOCK)
     return context.get_dummy_value()
 
 
@@ -281,7 +280,7 @@ def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
                 for c in range(width):
                     code.store(code.plus(code.load(line, c), code.times(factor, sums[EDGE_ROWS * c + i])), line, c)
 
-    code.by_width(count, body, WIDEST)
+    code.by_width(count, body, WIDEST_BLOCK)
     return context.get_dummy_value()
 
 

@@ -3,7 +3,7 @@
     ψ_t = exp(s_t − max s_t)
 
 An exponential is a chain of some twenty operations that wait for each other; the vectors of a row are independent
-chains, and the next row's do not wait for them either. Written in LLVM's terms for the reason that ``tiles`` gives.
+chains, and the next row's do not wait for them either.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from tiltfit.kernels.exponential import exp_of_vectors
-from tiltfit.kernels.tiles import LANES, VECTOR, Code, contiguous, inline
+from tiltfit.kernels.constants import LANES
+from tiltfit.kernels.llvm.code import VECTOR, Code, contiguous, inline
+from tiltfit.kernels.llvm.exponential import exp_of_vectors
 
 _INT1, _INT32, _INT64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 _WHOLE = ir.VectorType(_INT64, LANES)

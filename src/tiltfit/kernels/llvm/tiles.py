@@ -1,8 +1,8 @@
 """The inner loops of forward–backward, and of sums over attributes, on registers.
 
 Labels are padded to a multiple of four, and a *tile* is up to 32 of them: eight registers of four numbers. All sums of
-a tile stay in registers while the loop over the other label runs, which Numba cannot say (the number of labels is known
-only at run time), so these loops are written in LLVM's terms, once for every width from 4 to 32; more labels take
+a tile stay in registers while the loop over the other label runs. Numba cannot say that, as the number of labels is
+known only at run time, so these loops are written in LLVM's terms, once for every width from 4 to 32; more labels take
 several tiles. Terms are added in an order that depends on the number of labels alone.
 
 Arrays are C-contiguous; their last axis is the padded labels, and padding holds zeros. Nothing is checked here.
@@ -10,146 +10,15 @@ Arrays are C-contiguous; their last axis is the padded labels, and padding holds
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
-LANES = 4
-WIDEST = 8  # registers in a tile: half of the sixteen, the others hold factors
-VECTOR = ir.VectorType(ir.DoubleType(), LANES)
-_INT32, _INT64 = ir.IntType(32), ir.IntType(64)
-_FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may be reordered
-# Rows of the matrix that are summed side by side, by width: enough independent sums hide the four cycles of a
-# multiply–add, and more than sixteen registers do not exist. All divide four, so the padding covers the last rows.
-_SIDE_BY_SIDE = {1: 4, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2, 7: 1, 8: 1}
+from tiltfit.kernels.llvm.code import SIDE_BY_SIDE, Code, contiguous, inline
 
-
-class Code:
-    """Instructions over vectors of ``lanes`` numbers, and the arguments of one intrinsic."""
-
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, lanes: int = LANES) -> None:
-        self.builder, self._context, self._types, self._arguments = builder, context, signature.args, arguments
-        self.n_lanes, self.kind = lanes, ir.VectorType(ir.DoubleType(), lanes)
-
-    def arrays(self, *numbers: int) -> list[Any]:
-        return [
-            self._context.make_array(self._types[n])(self._context, self.builder, self._arguments[n]) for n in numbers
-        ]
-
-    def integers(self, *numbers: int) -> list[Any]:
-        return [self.int64(self._arguments[n]) for n in numbers]
-
-    def int64(self, value: Any) -> Any:
-        """A whole number, which may have fewer bits, with 64."""
-        return self.builder.sext(value, _INT64) if value.type.width < 64 else value
-
-    def element(self, array: Any, *index: Any) -> Any:
-        """The address of an element of a C-contiguous array."""
-        flat = index[0]
-        for axis, i in enumerate(index[1:], start=1):
-            flat = self.builder.add(self.builder.mul(flat, self.builder.extract_value(array.shape, axis)), i)
-        return self.builder.gep(array.data, [flat])
-
-    def load(self, address: Any, n: int = 0) -> Any:
-        """The n-th vector from an address on."""
-        return self.builder.load(self.vector(address, n), align=8)
-
-    def store(self, value: Any, address: Any, n: int = 0) -> None:
-        self.builder.store(value, self.vector(address, n), align=8)
-
-    def vector(self, address: Any, n: int = 0) -> Any:
-        """The address of the n-th vector from an address on."""
-        return self.builder.bitcast(self.builder.gep(address, [_INT64(self.n_lanes * n)]), self.kind.as_pointer())
-
-    def spread(self, value: Any) -> Any:
-        """``value`` in every lane of a vector."""
-        nothing = ir.Constant(ir.VectorType(value.type, self.n_lanes), ir.Undefined)
-        first, order = self.builder.insert_element(nothing, value, _INT32(0)), ir.VectorType(_INT32, self.n_lanes)
-        return self.builder.shuffle_vector(first, nothing, ir.Constant(order, [0] * self.n_lanes))
-
-    def plus(self, left: Any, right: Any) -> Any:
-        return self.builder.fadd(left, right, flags=_FUSE)
-
-    def minus(self, left: Any, right: Any) -> Any:
-        return self.builder.fsub(left, right, flags=_FUSE)
-
-    def times(self, left: Any, right: Any) -> Any:
-        return self.builder.fmul(left, right, flags=_FUSE)
-
-    def where_positive(self, value: Any, this: Any, otherwise: float) -> Any:
-        """``this`` where the value is above zero or NaN."""
-        above = self.builder.fcmp_unordered(">", value, self.constant(0.0))
-        return self.builder.select(above, this, self.constant(otherwise))
-
-    def constant(self, value: float) -> Any:
-        """``value`` in every lane."""
-        return ir.Constant(self.kind, [value] * self.n_lanes)
-
-    def tree(self, values: list[Any]) -> Any:
-        """The sum of vectors, or of numbers."""
-        while len(values) > 1:
-            pairs = [self.plus(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-            values = pairs + values[2 * len(pairs) :]
-        return values[0]
-
-    def lanes(self, vector: Any) -> list[Any]:
-        return [self.builder.extract_element(vector, _INT32(n)) for n in range(self.n_lanes)]
-
-    def sums(
-        self, start: Any, stop: Any, step: int, count: int, terms: Callable[[Any], list[tuple[Any, Any]]]
-    ) -> list[Any]:
-        """``count`` vectors Σ left·right over a loop; ``terms(i)`` are the pairs that step i adds, one a vector."""
-        # Variables are promoted to registers: their address is never taken.
-        places = [cgutils.alloca_once(self.builder, self.kind) for _ in range(count)]  # type: ignore[no-untyped-call]
-        for place in places:
-            self.builder.store(self.constant(0.0), place)
-        with cgutils.for_range_slice(self.builder, start, stop, _INT64(step), intp=_INT64) as (i, _):
-            for place, (left, right) in zip(places, terms(i), strict=True):
-                self.builder.store(self.plus(self.builder.load(place), self.times(left, right)), place)
-        return [self.builder.load(place) for place in places]
-
-    def product(self, row: Any, table: Any, stride: Any, n_rows: Any, count: int) -> list[Any]:
-        """Σ_i row[i]·table[i, …] in ``count`` vectors; ``row`` and ``table`` are addresses."""
-        side = _SIDE_BY_SIDE[count]
-
-        def terms(first: Any) -> list[tuple[Any, Any]]:
-            pairs = []
-            for n in range(side):
-                i = self.builder.add(first, _INT64(n))
-                factor = self.spread(self.builder.load(self.builder.gep(row, [i])))
-                line = self.builder.gep(table, [self.builder.mul(i, stride)])
-                pairs += [(factor, self.load(line, c)) for c in range(count)]
-            return pairs
-
-        sums = self.sums(_INT64(0), n_rows, side, side * count, terms)
-        return [self.tree(sums[c::count]) for c in range(count)]
-
-    def by_width(self, count: Any, body: Callable[[int], None], widest: int = WIDEST) -> None:
-        """``body`` for the width that ``count`` has at run time, from 1 to ``widest``."""
-        after = self.builder.append_basic_block("after")
-        blocks = [self.builder.append_basic_block(f"width{n}") for n in range(1, widest + 1)]
-        switch = self.builder.switch(count, blocks[-1])
-        for n, block in enumerate(blocks, start=1):
-            switch.add_case(_INT64(n), block)
-            with self.builder.goto_block(block):
-                body(n)
-                self.builder.branch(after)
-        self.builder.position_at_end(after)
-
-
-def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An intrinsic; type checkers see that it is called without the typing context."""
-    return cast(Callable[..., Any], intrinsic(function))
-
-
-def contiguous(*arrays: Any) -> None:
-    if any(array.layout != "C" for array in arrays):
-        raise TypingError("tiles take C-contiguous arrays only")
+_INT64 = ir.IntType(64)
 
 
 def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -278,7 +147,7 @@ def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
     ahead, back, order, out = code.arrays(1, 2, 3, 6)
 
     def body(width: int) -> None:
-        side = _SIDE_BY_SIDE[width]
+        side = SIDE_BY_SIDE[width]
         with cgutils.for_range_slice(builder, _INT64(0), n_labels, _INT64(side), intp=_INT64) as (row, _):
 
             def terms(n: Any) -> list[tuple[Any, Any]]:
