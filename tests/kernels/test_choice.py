@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -47,6 +48,7 @@ def test_an_import_that_fails_selects_the_twins_with_one_warning(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert (choose("auto"), choose("fast"), choose("plain")) == ("fast", "fast", "plain")
+    monkeypatch.setattr(logging.getLogger("tiltfit"), "propagate", True)  # whatever a command set before
     monkeypatch.setitem(sys.modules, "tiltfit.kernels.llvm.tiles", None)
     assert not caplog.records
     assert choose("auto") == "plain"
