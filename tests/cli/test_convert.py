@@ -108,7 +108,7 @@ def test_refusals() -> None:
     code, out, err = run("convert", "mallet-constraints", "m.txt", "--json")
     assert code == 2
     assert "needs --output" in out + err
-    assert "once only" in refused("convert", "snorkel", "-", "--data", "-", stdin=b"0,1\n")
+    assert "only once" in refused("convert", "snorkel", "-", "--data", "-", stdin=b"0,1\n")
     Path("few.jsonl").write_text('{"text": "x"}\n')
     said = refused("convert", "snorkel", "v.csv", "--data", "few.jsonl", "-o", "o.jsonl", "-c", "c.toml")
     assert "few.jsonl: 1 documents, but v.csv has votes on 5" in said

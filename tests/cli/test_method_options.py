@@ -9,8 +9,8 @@ import pytest
 from tests.cli.ads import document, refused
 
 from tiltfit import load
-from tiltfit.cli.method_options import method_options, options_of_methods
-from tiltfit.cli.spelling import in_options
+from tiltfit.cli.terminal import in_options
+from tiltfit.cli.training_options import method_options, options_of_methods
 from tiltfit.errors import DataError
 
 TEXTS = {"h": ["a puck on ice", "the goalie", "ice and a goalie"], "b": ["a bat and a ball", "the pitcher", "a ball"]}
@@ -56,7 +56,7 @@ def test_they_reach_the_method(folder: Path, tmp_path: Path) -> None:
     assert "--method-option tau=2 must be a number between 0" in refused(*base, "--method-option", "tau=2")
     assert "--method-option 'tau' must be NAME=VALUE" in refused(*base, "--method-option", "tau")
     assert "names 'tau' twice" in refused(*base, "--method-option", "tau=1", "--method-option", "tau=0")
-    assert "is no JSON object" in refused(*base, "--method-option", "rho={no")
+    assert "is not a JSON object" in refused(*base, "--method-option", "rho={no")
     assert "knows none" in refused(*base[:-1], "vote", "--method-option", "tau=0.5")
 
 

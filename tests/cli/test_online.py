@@ -20,7 +20,7 @@ from tiltfit import ConstraintSet, TiltClassifier, TiltTagger, load
 from tiltfit.cli import online_options
 from tiltfit.cli.checkpoint import Place
 from tiltfit.cli.online_options import Plan
-from tiltfit.cli.stream_output import Pulse, Watch
+from tiltfit.cli.stream_output import Status, Watch
 from tiltfit.cli.terminal import Terminal
 from tiltfit.data.readers import chunks
 from tiltfit.report.constraints import ConstraintReport
@@ -48,7 +48,7 @@ def test_it_learns_what_partial_fit_learns(folder: Path, tmp_path: Path) -> None
 def test_it_says_what_it_did(folder: Path, tmp_path: Path) -> None:
     out, err = trained(folder, "-o", tmp_path / "m.tilt", "--checkpoint", 100)
     n = sum("label" in row for row in documents())
-    assert re.search(rf"^Learned from 300 documents, {n} labelled, in [\d.]+ s \([\d,]+ a second\)\.$", out, re.M)
+    assert re.search(rf"^Learned from 300 documents, {n} labelled, in [\d.]+ s \([\d,]+ per second\)\.$", out, re.M)
     assert "drift" in out
     assert "Saved" in out
     assert err.count("saved\n") == 2  # after 128 and 256, which whole chunks make of 100 and 200
@@ -196,7 +196,7 @@ def test_a_constraint_that_never_fires_is_named(folder: Path, tmp_path: Path) ->
     (tmp_path / "c.toml").write_text((folder / "c.toml").read_text().replace('word = "bat"', 'word = "bta"'))
     code, _, err = run("train", "--online", folder / "d.jsonl", "-c", tmp_path / "c.toml", "-o", tmp_path / "m.tilt")
     assert code == 0
-    assert "1 constraint found nothing unlabelled to speak of, and had no effect: 'bat'." in err
+    assert "1 constraint never fired on unlabelled data and had no effect: 'bat'." in err
 
 
 def test_going_on_from_a_model_with_new_data(folder: Path, tmp_path: Path) -> None:
@@ -231,15 +231,15 @@ def entry(name: str, violation: float, status: str) -> Entry:
     return Entry(name, name, None, 9, 1, 0.5, 0.5, 0.1, violation, status)
 
 
-def drawn(pulse: Pulse, *, is_terminal: bool, quiet: bool = False, passes: int = 1) -> str:
+def drawn(status: Status, *, is_terminal: bool, quiet: bool = False, passes: int = 1) -> str:
     err = io.StringIO()
     console = Console(file=err, force_terminal=is_terminal, width=100, color_system=None)
     with Watch(Terminal(Console(file=io.StringIO()), console, quiet=quiet), Plan(passes), tagged=False) as watch:
-        watch.show(pulse)
+        watch.show(status)
     return err.getvalue()
 
 
-PULSE = Pulse(
+STATUS = Status(
     Place(run={}, size=64, taken=1280, malformed=2, unfit=1),
     1280,
     0.25,
@@ -248,15 +248,15 @@ PULSE = Pulse(
 
 
 def test_the_live_line() -> None:
-    text = drawn(PULSE, is_terminal=True)
+    text = drawn(STATUS, is_terminal=True)
     for part in ("25%, 1,280 documents, ", "/s, 3 left out", f'"{"x" * 29}…" off by 20.0%'):
         assert part in text
-    assert "25% of pass 1/2" in drawn(PULSE, is_terminal=True, passes=2)
+    assert "25% of pass 1/2" in drawn(STATUS, is_terminal=True, passes=2)
 
 
 @pytest.mark.parametrize(("is_terminal", "quiet"), [(False, False), (True, True)])
 def test_no_live_line_where_nobody_looks(is_terminal: bool, quiet: bool) -> None:
-    assert drawn(PULSE, is_terminal=is_terminal, quiet=quiet) == ""
+    assert drawn(STATUS, is_terminal=is_terminal, quiet=quiet) == ""
 
 
 def test_a_place_is_what_it_was_written_as() -> None:

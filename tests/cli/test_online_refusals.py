@@ -34,7 +34,7 @@ def failed(folder: Path, tmp_path: Path, *arguments: object, kept: int = 0, **ho
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert (load(output)._stream.place["taken"] if output.exists() else 0) == kept
     if kept:
-        advice = f" {output} holds what was learned from {kept} documents: --resume goes on from there.\n"
+        advice = f" {output} holds what was learned from {kept} documents: --resume continues from there.\n"
         assert err.endswith(advice)
         err = err.removesuffix(advice) + "\n"
     return err
@@ -260,7 +260,7 @@ def test_options_of_streams_need_online(folder: Path, tmp_path: Path, option: st
 
 def test_standard_input_has_one_pass(folder: Path, tmp_path: Path) -> None:
     said = failed(folder, tmp_path, "--passes", 2, stdin=b"")
-    assert "standard input can be read once only. Use --passes 1" in said
+    assert "standard input can be read only once. Use --passes 1" in said
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_run_is_not_taken_up_with_other_data_or_constraints(folder: Path, tmp_
     again = ("-o", tmp_path / "m.tilt", "--resume")
     code, _, err = online(folder, *again, "--alpha", 0.5, data="e.jsonl")
     assert (code, "d.jsonl, not " in err) == (2, True)
-    assert "with --alpha 0.5, which is missing now." in online(folder, *again)[2]
+    assert "with --alpha 0.5, which is now missing." in online(folder, *again)[2]
     assert "with --alpha 0.5, not 0.25." in online(folder, *again, "--alpha", 0.25)[2]
     other = tmp_path / "other"
     other.mkdir()
@@ -293,7 +293,7 @@ def test_a_run_is_not_taken_up_with_other_data_or_constraints(folder: Path, tmp_
     (other / "c.toml").write_text((folder / "c.toml").read_text().replace("0.9", "0.8"))
     given = ("train", "--online", folder / "d.jsonl", "--alpha", 0.5, *again)
     assert "with another content of --constraints." in refused(*given, "-c", other / "c.toml")
-    assert "with --constraints, which is missing now." in refused(*given)
+    assert "with --constraints, which is now missing." in refused(*given)
 
 
 def test_only_models_that_learn_online_can_go_on(folder: Path, tmp_path: Path) -> None:

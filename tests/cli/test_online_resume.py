@@ -80,8 +80,8 @@ def test_after_a_crash_at_any_chunk(
         place = load(tmp_path / "m.tilt")._stream.place
         assert (place["passes"], place["taken"]) == kept
     _, err = trained(folder, "-o", tmp_path / "m.tilt", *how, "--resume")
-    assert ("Taking up the run" in err) is (kept is not None)
-    assert (f"There is no {tmp_path / 'm.tilt'} to take up: starting from the beginning.\n" in err) is (kept is None)
+    assert ("Resuming the run" in err) is (kept is not None)
+    assert (f"There is no {tmp_path / 'm.tilt'} to resume: starting from the beginning.\n" in err) is (kept is None)
     assert (tmp_path / "m.tilt").read_bytes() == uncut(*how)
 
 
@@ -94,7 +94,7 @@ def test_sequences_from_standard_input(folder: Path, tmp_path: Path) -> None:
         folder, "-o", tmp_path / "m.tilt", "--checkpoint", 1, data="s.conll", stdin=half + b"\n\na b c"
     )
     assert code == 2, err
-    assert "--resume goes on" in err
+    assert "--resume continues" in err
     assert load(tmp_path / "m.tilt")._stream.place["taken"] == 2 * CHUNK
     out, err = trained(folder, "-o", tmp_path / "m.tilt", "--resume", data="s.conll", stdin=whole)
     assert "after 128 sequences" in err
@@ -170,10 +170,10 @@ def test_an_error_late_in_a_stream_keeps_what_was_learned(folder: Path, tmp_path
     given = ("train", "--online", data, "-c", folder / "c.toml", "-o", tmp_path / "m.tilt")
     said = refused(*given)
     assert f"{data}, line 201: not JSON" in said
-    assert said.endswith("m.tilt holds what was learned from 192 documents: --resume goes on from there.\n")
+    assert said.endswith("m.tilt holds what was learned from 192 documents: --resume continues from there.\n")
     data.write_text("".join(good))
     code, _, err = run(*given, "--resume")
-    assert (code, "Taking up the run" in err) == (0, True), err
+    assert (code, "Resuming the run" in err) == (0, True), err
     assert run(*given[:-1], tmp_path / "whole.tilt")[0] == 0
     assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "whole.tilt").read_bytes()
 
@@ -209,7 +209,7 @@ def test_other_data_of_the_same_name_are_refused(folder: Path, tmp_path: Path, c
     data.write_text(lines(rows))
     said = refused(*again, "--quiet")
     assert f"{data}: the first 128 rows are not those that {tmp_path / 'm.tilt'} has learned from." in said
-    assert "say --fresh instead to begin again. To go on with new data, use --from " in said
+    assert "say --fresh instead to begin again. To continue with new data, use --from " in said
     assert said.endswith("another -o.\n")
     assert (tmp_path / "m.tilt").read_bytes() == before
 
@@ -271,7 +271,7 @@ def test_a_malformed_line_may_be_skipped_when_a_run_is_taken_up(folder: Path, tm
     code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--checkpoint", CHUNK, data="bad.jsonl")
     assert code == 2
     assert "bad.jsonl, line 201: " in err
-    assert "holds what was learned from 192 documents: --resume goes on from there." in err
+    assert "holds what was learned from 192 documents: --resume continues from there." in err
     out, _ = trained(folder, "-o", tmp_path / "m.tilt", "--resume", "--on-error", "skip", data="bad.jsonl")
     assert "Left out 1 record:" in out
     trained(folder, "-o", tmp_path / "whole.tilt", "--on-error", "skip", data="bad.jsonl")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from tiltfit.cli.document_scores import _scores, _truth
+from tiltfit.cli.evaluate import _true_classes, document_scores
 from tiltfit.data.readers import Dataset
 from tiltfit.errors import DataError, UnknownLabelError
 
@@ -25,7 +25,7 @@ def test_scores_agree_with_scikit_learn(seed: int, n: int, k: int, sure: float) 
     truth = rng.integers(-1, k, size=n)
     truth[0] = max(truth[0], 0)
     kept = truth >= 0
-    scores = _scores(proba, truth, [f"c{i}" for i in range(k)])
+    scores = document_scores(proba, truth, [f"c{i}" for i in range(k)])
     true, guess = truth[kept], proba[kept].argmax(axis=1)
     assert scores.accuracy == pytest.approx(metrics.accuracy_score(true, guess))
     assert scores.macro_f1 == pytest.approx(metrics.f1_score(true, guess, average="macro", zero_division=0))
@@ -45,18 +45,18 @@ def dataset(*labels: object) -> Dataset:
 
 
 def test_labels_find_their_classes() -> None:
-    assert _truth(dataset("b", None, "a"), ["a", "b"], "label").tolist() == [1, -1, 0]
-    assert _truth(dataset("1", "2"), [np.int64(1), np.int64(2)], "label").tolist() == [0, 1]
-    assert _truth(dataset("true", "false"), [False, True], "label").tolist() == [1, 0]
-    assert _truth(dataset(-1, 1), [0, 1], "label").tolist() == [-1, 1]
-    assert _truth(dataset(-1, 1), [-1, 1], "label").tolist() == [0, 1]
+    assert _true_classes(dataset("b", None, "a"), ["a", "b"], "label").tolist() == [1, -1, 0]
+    assert _true_classes(dataset("1", "2"), [np.int64(1), np.int64(2)], "label").tolist() == [0, 1]
+    assert _true_classes(dataset("true", "false"), [False, True], "label").tolist() == [1, 0]
+    assert _true_classes(dataset(-1, 1), [0, 1], "label").tolist() == [-1, 1]
+    assert _true_classes(dataset(-1, 1), [-1, 1], "label").tolist() == [0, 1]
 
 
 def test_unknown_label_is_refused_with_its_line_and_the_nearest() -> None:
     with pytest.raises(UnknownLabelError, match=r"line 1: the model .* 'hokey'\. Did you mean .hockey."):
-        _truth(dataset("hockey", "hokey"), ["hockey", "baseball"], "label")
+        _true_classes(dataset("hockey", "hokey"), ["hockey", "baseball"], "label")
 
 
 def test_nothing_to_compare_with() -> None:
     with pytest.raises(DataError, match="No row has a label in the field 'label'"):
-        _truth(dataset(None, None), ["a"], "label")
+        _true_classes(dataset(None, None), ["a"], "label")

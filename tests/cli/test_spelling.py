@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.ads import refused
 
-from tiltfit.cli.spelling import in_options
+from tiltfit.cli.terminal import in_options
 
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("text", "label", "min_count", "valid_only", "init", "beta")}
 

@@ -227,7 +227,7 @@ def test_labels_missing_in_part_and_labels_that_the_model_does_not_know(tagging:
     code, out, err = run("evaluate", tagging / "m.tilt", tmp_path / "d.txt", "--unlabelled", "?")
     assert code == 0
     assert "3 labelled tokens (1 without a label left out)" in out
-    assert "1 sequence labelled in part only" in out
+    assert "1 sequence only partly labelled" in out
     assert err == (
         "note: 1 token labelled 'contakt', which the model does not know: counted as mistakes. "
         'Did you mean "contact"?\n'

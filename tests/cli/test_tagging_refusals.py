@@ -78,7 +78,7 @@ def test_columns_that_are_not_there(tagging: Path) -> None:
 def test_labels_that_were_left_out_are_said_to_be(tagging: Path, tmp_path: Path) -> None:
     for name in ("test.jsonl", "test.conll"):
         err = refused("train", tagging / name, "--label-column", "none", "-o", tmp_path / "m.tilt")
-        assert "--label-column none leaves all labels out" in err
+        assert "--label-column none leaves out all labels" in err
 
 
 def test_a_count_that_no_attribute_reaches(tagging: Path, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_a_tagger_refuses_texts_and_a_classifier_sequences(tagging: Path) -> Non
 def test_constraints_on_sequences_cannot_train_a_classifier(tagging: Path, tmp_path: Path) -> None:
     base = ["train", tagging / "texts.jsonl", "-c", tagging / "c.toml", "-o", tmp_path / "m.tilt"]
     err = refused(*base)
-    assert "the constraint 'goes on' speaks of sequences" in err
+    assert "the constraint 'goes on' is about sequences" in err
     assert "Say --task classify or --task tag" in err
     assert "'goes on' speaks of sequences, but a classifier" in refused(*base, "--task", "classify")
     assert "there is no tokens field 'tokens'" in refused(*base, "--task", "tag")

@@ -14,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from tiltfit.cli.options import OutputOptions
 from tiltfit.cli.terminal import Settings, Terminal, dumps, one_line, session
 from tiltfit.errors import DataError, InactiveConstraintWarning
 
@@ -24,7 +25,7 @@ def run(work: Callable[[Terminal], None], *, debug: bool = False, as_json: bool 
     @app.command()
     def command(ctx: typer.Context) -> None:
         ctx.obj = Settings(debug=debug)
-        with session(ctx, as_json=as_json, quiet=quiet) as terminal:
+        with session(ctx, OutputOptions(as_json, quiet)) as terminal:
             work(terminal)
 
     return CliRunner().invoke(app, [])
@@ -121,9 +122,10 @@ def test_one_line() -> None:
 LONG = """
 import sys
 import typer
+from tiltfit.cli.options import OutputOptions
 from tiltfit.cli.terminal import session
 def command(ctx: typer.Context) -> None:
-    with session(ctx, as_json={as_json}) as terminal:
+    with session(ctx, OutputOptions({as_json})) as terminal:
         for k in range(20000):
             {write}
         terminal.document({{"rows": "x" * 200000}})

@@ -1,35 +1,18 @@
-"""``tiltfit check``: is a file of constraints valid, where does it apply, and can it hold?"""
+"""``tiltfit check``: whether a file of constraints is valid, where it applies, and whether it can hold."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.cli.checking import Result, check_file, check_on
-from tiltfit.cli.options import (
-    DATA,
-    DATA_HELP,
-    BlankOption,
-    ColumnOption,
-    DataOptions,
-    DelimiterOption,
-    FormatOption,
-    JsonOption,
-    LabelColumnOption,
-    LabelOption,
-    TagsOption,
-    TaskOption,
-    TextOption,
-    TokenColumnOption,
-    TokensOption,
-    UnlabelledOption,
-)
-from tiltfit.cli.output import class_name
+from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, JsonOnly, TaskOption, command
+from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import cell, count, table
-from tiltfit.cli.sequences import columns_named
-from tiltfit.cli.tasks import Task, task_of_data
+from tiltfit.cli.tasks import Task, columns_named, task_of_data
 from tiltfit.cli.terminal import Terminal, session
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
 from tiltfit.language.prose import rough_percent
@@ -38,43 +21,81 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tiltfit import ConstraintSet
+    from tiltfit.check.check import Check
+    from tiltfit.data.inputs import Unit
 
 FAILED = 1
 _MOST = 20  # rows of the table
 
 
+@dataclass(frozen=True)
+class Result:
+    """The result for a file of constraints. ``check``: what was found on data, if there were any; ``errors``: what is
+    wrong regardless of data."""
+
+    file: str
+    constraints: ConstraintSet | None = None
+    check: Check | None = None
+    errors: Sequence[str] = ()
+    unit: Unit = "documents"
+
+    @property
+    def problems(self) -> list[str]:
+        return [*self.errors, *(() if self.check is None else self.check.problems)]
+
+    @property
+    def notes(self) -> list[str]:
+        return [] if self.check is None else list(self.check.warnings)
+
+    @property
+    def classes(self) -> Sequence[Any]:
+        return () if self.constraints is None else self.constraints.classes or ()
+
+    @property
+    def sentences(self) -> list[str]:
+        from tiltfit.language.sentences import describe
+
+        return [describe(c, self.unit) for c in self.constraints or ()]
+
+    def document(self) -> dict[str, Any]:
+        """Return the result for ``--json``."""
+        head = {"file": self.file, "valid": not self.problems, "errors": self.problems, "warnings": self.notes}
+        if self.check is not None:
+            return head | {key: value for key, value in self.check.to_dict().items() if key not in head}
+        from tiltfit.language.sentences import titled
+
+        said = [
+            {"name": titled(c, self.unit), "sentence": sentence, "support": None, "coverage": None}
+            for c, sentence in zip(self.constraints or (), self.sentences, strict=True)
+        ]
+        nowhere = {"unit": self.unit, "rows": None, "covered": None}
+        return head | {"classes": list(self.classes)} | nowhere | {"constraints": said}
+
+
+@command
 def check(
     ctx: typer.Context,
+    *,
     constraints: Annotated[Path, typer.Argument(metavar="CONSTRAINTS", help="A TOML file.", show_default=False)],
     data: Annotated[
         list[str] | None, typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable.", rich_help_panel=DATA)
     ] = None,
     task: TaskOption = "auto",
-    format: FormatOption = "auto",
-    column: ColumnOption = None,
-    delimiter: DelimiterOption = None,
-    text: TextOption = "text",
-    label: LabelOption = "label",
-    tokens: TokensOption = "tokens",
-    tags: TagsOption = "tags",
-    token_column: TokenColumnOption = 0,
-    label_column: LabelColumnOption = "-1",
-    unlabelled: UnlabelledOption = None,
-    blank: BlankOption = "error",
-    as_json: JsonOption = False,
+    reading: DataOptions,
+    printing: JsonOnly,
 ) -> None:
-    """Say each constraint in words and, with --data, where it fires, which constraints cannot hold together and how
-    little would have to change, which dispute labels or say nothing new, and what labels there are say of the
+    """State each constraint in words and, with --data, where it fires, which constraints cannot hold together and the
+    smallest change that would help, which contradict labels or add nothing, and what known labels say about the
     targets. Exit code 1: a problem."""
-    with session(ctx, as_json=as_json) as terminal:
-        result = _check(ctx, constraints, task, data or [])
+    with session(ctx, printing) as terminal:
+        result = _check(ctx, constraints, task, reading, data or [])
         terminal.document(result.document())
         _show(terminal, result)
         if result.problems:
             raise typer.Exit(FAILED)
 
 
-def _check(ctx: typer.Context, path: Path, task: str, data: list[str]) -> Result:
+def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data: list[str]) -> Result:
     from tiltfit import ConstraintSet
 
     constraints: ConstraintSet | None = None
@@ -83,12 +104,12 @@ def _check(ctx: typer.Context, path: Path, task: str, data: list[str]) -> Result
         constraints = ConstraintSet.from_toml(path)
     except (ConstraintError, ConstraintFileError, UnsupportedError) as error:
         problem = str(error)
-    # Data that cannot be read are an error of the command, whatever the constraints say.
+    # Data that cannot be read are an error of the command, even if the constraints are wrong.
     kind = task_of_data(ctx, task, data, constraints)
-    read = _read(DataOptions.of(ctx), kind, data, constraints) if data else None
+    read = _read(reading, kind, data, constraints) if data else None
     if constraints is None:
         return Result(str(path), errors=[str(problem)])
-    return check_file(str(path), constraints, kind) if read is None else check_on(str(path), constraints, *read, kind)
+    return _check_file(str(path), constraints, kind) if read is None else _check_on(str(path), constraints, *read, kind)
 
 
 def _read(options: DataOptions, kind: Task, data: list[str], constraints: ConstraintSet | None) -> tuple[Any, Any]:
@@ -99,6 +120,42 @@ def _read(options: DataOptions, kind: Task, data: list[str], constraints: Constr
 
     rows = options.sequences(data, labels=True, columns=columns_named(constraints))
     return as_sequences(rows.X), rows.y
+
+
+def _check_file(path: str, constraints: ConstraintSet, task: Task) -> Result:
+    """Return the constraints in words."""
+    errors = [*_nothing(path, constraints), *_no_counts(constraints)]
+    return Result(path, constraints, errors=errors, unit="tokens" if task == "tag" else "documents")
+
+
+def _check_on(path: str, constraints: ConstraintSet, X: Any, y: Any, task: Task) -> Result:
+    """Return where each constraint applies, and whether they agree with each other and with labels."""
+    from tiltfit.check.check import check
+
+    unit: Unit = "tokens" if task == "tag" else "documents"
+    found = check(constraints, X, y, unit=unit)
+    return Result(path, constraints, found, _nothing(path, constraints), unit)
+
+
+def _nothing(path: str, constraints: ConstraintSet) -> list[str]:
+    return [] if len(constraints) else [f"{path} states no constraint."]
+
+
+def _no_counts(constraints: ConstraintSet) -> list[str]:
+    """Return the errors of ``train`` about statistics of whole sequences that no data would change."""
+    if not any(c.event.whole for c in constraints):
+        return []
+    from tiltfit.language.sentences import titled
+    from tiltfit.projections.expected import whole_statistic
+
+    classes = list(constraints.classes or dict.fromkeys(name for c in constraints for name in c.names))
+    errors = []
+    for constraint in constraints:
+        try:
+            whole_statistic(constraint, classes, titled(constraint, "tokens"))
+        except (ConstraintError, UnsupportedError) as error:
+            errors.append(str(error))
+    return errors
 
 
 def _show(terminal: Terminal, result: Result) -> None:
@@ -138,7 +195,7 @@ def _table(result: Result) -> Table:
     # A statement about tokens may be one about pairs of them, or about whole sequences.
     shown = table("constraint", "documents" if result.unit == "documents" else "support", "share")
     entries = list(result.check)
-    if len(entries) > _MOST:  # those that find least are those to look at
+    if len(entries) > _MOST:  # the ones to look at are those that fire least
         entries.sort(key=lambda entry: -1 if entry.support is None else entry.support)
     for entry in entries[:_MOST]:
         style = "" if entry.support else "yellow"

@@ -10,56 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiltfit.cli.fitting import Job, declared_classes
-from tiltfit.cli.method_options import OptionsOfMethods, options_of_methods
 from tiltfit.cli.options import (
-    BlankOption,
-    ColumnOption,
+    ClassesOption,
     DataArgument,
     DataOptions,
-    DelimiterOption,
-    FormatOption,
-    JsonOption,
-    LabelColumnOption,
-    LabelOption,
-    QuietOption,
-    TagsOption,
+    OutputOptions,
     TaskOption,
-    TextOption,
-    TokenColumnOption,
-    TokensOption,
-    UnlabelledOption,
     check_output,
+    command,
 )
-from tiltfit.cli.sequences import columns_named
-from tiltfit.cli.tasks import Task, choose_task
+from tiltfit.cli.tasks import Task, choose_task, columns_named
 from tiltfit.cli.terminal import ERROR, Terminal, session
-from tiltfit.cli.training_options import (
-    RENAMED,
-    AlphaOption,
-    BetaOption,
-    ClassesOption,
-    GammaOption,
-    InferenceOption,
-    InitOption,
-    JobsOption,
-    MaxIterOption,
-    ScaleOption,
-    TolOption,
-    VectorizerOption,
-)
+from tiltfit.cli.training_options import ComparedTraining, OptionsOfMethods, options_of_methods
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
     from tiltfit import Comparison, ConstraintSet
     from tiltfit.data.readers import Dataset, SequenceDataset
 
-_PARAMETERS = {name: RENAMED.get(name, name) for name in ("alpha", "beta", "gamma", "scale", "init", "max_iter", "tol",
-                                                          "jobs")}  # fmt: skip
-_OWN: dict[Task, str] = {"classify": "vectorizer", "tag": "inference"}
 
-
+@command
 def compare(
     ctx: typer.Context,
+    *,
     data: DataArgument,
     constraints: Annotated[
         Path, typer.Option("--constraints", "-c", help="TOML file of statements; see `tiltfit check`.")
@@ -88,50 +61,29 @@ def compare(
     ] = 1000,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of --labelled, of --bootstrap and of the methods.")] = 0,
     in_process: Annotated[
-        bool, typer.Option("--in-process", help="Run all methods in one process; their memory is not told then.")
+        bool, typer.Option("--in-process", help="Run all methods in one process; their memory is then unknown.")
     ] = False,
     task: TaskOption = "auto",
     classes: ClassesOption = None,
-    format: FormatOption = "auto",
-    column: ColumnOption = None,
-    delimiter: DelimiterOption = None,
-    text: TextOption = "text",
-    label: LabelOption = "label",
-    tokens: TokensOption = "tokens",
-    tags: TagsOption = "tags",
-    token_column: TokenColumnOption = 0,
-    label_column: LabelColumnOption = "-1",
-    unlabelled: UnlabelledOption = None,
-    blank: BlankOption = "error",
+    reading: DataOptions,
     method_option: OptionsOfMethods = None,
-    alpha: AlphaOption = None,
-    beta: BetaOption = None,
-    gamma: GammaOption = None,
-    scale: ScaleOption = None,
-    init: InitOption = None,
-    max_iter: MaxIterOption = None,
-    tol: TolOption = None,
-    jobs: JobsOption = None,
-    vectorizer: VectorizerOption = None,
-    inference: InferenceOption = None,
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    training: ComparedTraining,
+    printing: OutputOptions,
 ) -> None:
     """Fit several methods on DATA and a file of constraints, judge them on --test, and set side by side: accuracy,
     macro-F1, log-loss, calibration error, worst violation, seconds and memory, with paired bootstrap intervals.
 
-    What a method cannot do is told with the reason; the others go on.
+    A method that cannot do the job is listed with the reason; the others run.
     """
-    with session(ctx, as_json=as_json, quiet=quiet) as terminal:
+    with session(ctx, printing) as terminal:
         _check_files(data, test or [], constraints, [output, plot])
         if plot is not None:
             from tiltfit.comparison.plots import file_format
 
-            file_format(plot)  # refuses what cannot be written before the work, not after it
-        parts = _read(ctx, task, data, test or [], constraints, classes)
-        given = {name: value for name in (*_PARAMETERS, _OWN[parts.task]) if (value := ctx.params[name]) is not None}
+            file_format(plot)  # refuses a plot that cannot be written before the work, not after it
+        parts = _read(ctx, task, reading, data, test or [], constraints, classes)
         asked = _asked(methods, method_option or [])
-        found = _compare(terminal, parts, asked, labelled, seed, bootstrap, in_process, given)
+        found = _compare(terminal, parts, asked, labelled, seed, bootstrap, in_process, training.parameters(parts.task))
         if output is not None:
             found.to_json(output)
         _show(terminal, found, output)
@@ -159,7 +111,7 @@ def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, ou
         for other in data:
             if one == other or (Path(one).exists() and Path(other).exists() and Path(one).samefile(other)):
                 raise DataError(
-                    f"{one} is both learned from and judged on, which would favour whoever learns it by heart. Give "
+                    f"{one} is both learned from and judged on, which would favour methods that memorise it. Give "
                     "--test other data."
                 )
     named = [path for path in outputs if path is not None]
@@ -170,30 +122,31 @@ def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, ou
 
 
 def _read(
-    ctx: typer.Context, task: str, data: Sequence[str], test: Sequence[str], path: Path, classes: str | None
+    ctx: typer.Context,
+    task: str,
+    reading: DataOptions,
+    data: Sequence[str],
+    test: Sequence[str],
+    path: Path,
+    classes: str | None,
 ) -> _Parts:
     from tiltfit import ConstraintSet
 
-    said, options = ConstraintSet.from_toml(path), DataOptions.of(ctx)
+    said = ConstraintSet.from_toml(path)
     kind = choose_task(ctx, task, [*data, *test], said)
-    train: Dataset | SequenceDataset
-    held_out: Dataset | SequenceDataset
-    if kind == "tag":
-        columns = columns_named(said)
-        train, held_out = (options.sequences(part, labels=True, columns=columns) for part in (data, test))
-    else:
-        train, held_out = (options.documents(part, labels=True) for part in (data, test))
+    columns = columns_named(said) if kind == "tag" else []
+    train, held_out = (reading.read(kind, part, labels=True, columns=columns) for part in (data, test))
     if not held_out.labelled.any():
         where = "--label-column or --tags says where labels are" if kind == "tag" else "--label names the field"
         raise DataError(
             f"{', '.join(held_out.sources)}: nothing is labelled, so there is nothing to judge by: {where}."
         )
-    job = Job(kind, data, options, said, classes, ignore_labels=False)
+    job = Job(kind, data, reading, said, classes, ignore_labels=False)
     return _Parts(kind, said, train, held_out, declared_classes(job, train))
 
 
 def _asked(methods: str, options: Sequence[str]) -> str | dict[str, dict[str, Any]]:
-    """What ``--methods`` and ``--method-option`` ask for, as ``tiltfit.compare`` takes it."""
+    """Return what ``--methods`` and ``--method-option`` ask for, as ``tiltfit.compare`` takes it."""
     from tiltfit.comparison.cells import ALL, of_word
     from tiltfit.methods.catalogue import METHODS
 
@@ -232,7 +185,7 @@ def _compare(
         n_bootstrap=bootstrap,
         isolate=not in_process,
         progress=lambda k, n, name: terminal.status(f"{k} of {n}: {name}"),
-        **{_PARAMETERS.get(name, name): value for name, value in given.items()},
+        **given,
     )
 
 

@@ -6,13 +6,14 @@ import csv
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from tiltfit.cli.options import DataOptions, DelimiterOption, JsonOption, LabelOption, TextOption, check_output
-from tiltfit.cli.output import class_name, replacing_text
+from tiltfit.cli.options import DataOptions, JsonOnly, Only, check_output, command, is_typed, spelled
+from tiltfit.cli.predictions import class_name, replacing_text
 from tiltfit.cli.terminal import Terminal, dumps, session
 from tiltfit.errors import DataError, FileError, did_you_mean
 
@@ -27,8 +28,10 @@ _OWN = {
 }
 
 
+@command
 def convert(
     ctx: typer.Context,
+    *,
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"{', '.join(KINDS)}.", show_default=False)],
     source: Annotated[
         str,
@@ -72,16 +75,14 @@ def convert(
             "--header/--no-header", help="snorkel: whether the first row of CSV names the rules.", show_default=False
         ),
     ] = None,
-    delimiter: DelimiterOption = None,
-    text: TextOption = "text",
-    label: LabelOption = "label",
-    as_json: JsonOption = False,
+    reading: Annotated[DataOptions, Only("delimiter", "text", "label")],
+    printing: JsonOnly,
 ) -> None:
     """Convert a FILE of another tool: MALLET's constraints and SimpleTagger sequences, Snorkel's votes."""
-    with session(ctx, as_json=as_json) as terminal:
+    with session(ctx, printing) as terminal:
         _check(ctx, kind, source, [path for path in (output, constraints) if path is not None], data or [])
         if kind == "snorkel":
-            _snorkel(terminal, ctx, source, output, constraints, data or [], classes, header)
+            _snorkel(terminal, reading, source, output, constraints, data or [], classes, header)
         elif kind == "simple-tagger":
             _simple_tagger(terminal, source, output, token_column, labels)
         else:
@@ -95,9 +96,8 @@ def _check(ctx: typer.Context, kind: str, source: str, outputs: list[Path], data
         )
     for other, names in _OWN.items():
         for name in names:
-            given = ctx.get_parameter_source(name)
-            if other != kind and given is not None and given.name == "COMMANDLINE":
-                raise DataError(f"--{name.replace('_', '-')} is for {other}, but this is {kind}. Leave it out.")
+            if other != kind and is_typed(ctx, name):
+                raise DataError(f"{spelled(name)} is for {other}, but this is {kind}. Leave it out.")
     for path in outputs:
         check_output(path, [source, *data])
     if len(outputs) == 2 and outputs[0].resolve() == outputs[1].resolve():
@@ -115,7 +115,7 @@ def _mallet(terminal: Terminal, source: str, output: Path | None) -> None:
         found = read_mallet(source)
     if not found:
         raise FileError(
-            f"{place_of(source)}: no constraints. A line holds a feature and what is expected of its labels."
+            f"{place_of(source)}: no constraints. A line holds a feature and the expected shares of its labels."
         )
     with _writing(terminal, output) as file:
         file.write(found.to_toml())
@@ -142,7 +142,7 @@ def _simple_tagger(terminal: Terminal, source: str, output: Path | None, token: 
 
 def _snorkel(
     terminal: Terminal,
-    ctx: typer.Context,
+    reading: DataOptions,
     source: str,
     output: Path | None,
     constraints: Path | None,
@@ -156,11 +156,10 @@ def _snorkel(
     if suffix not in (".jsonl", ".csv"):
         raise FileError(f"{output}: votes are written as JSONL or CSV. Name it .jsonl or .csv.")
     if source == STDIN and STDIN in data:
-        raise DataError("Standard input (-) can be read once only.")
+        raise DataError("Standard input (-) can be read only once.")
     names = [name.strip() for name in classes.split(",")] if classes is not None else None
-    options = DataOptions.of(ctx)
-    votes = read_votes(source, classes=names, header=header, delimiter=options.tab_or_delimiter)
-    documents = DataOptions(text=options.text, label=options.label).documents(data, labels=True) if data else None
+    votes = read_votes(source, classes=names, header=header, delimiter=reading.tab_or_delimiter)
+    documents = replace(reading, delimiter=None).documents(data, labels=True) if data else None
     said = constraints_of(votes, text_labels=suffix == ".csv")
     with _writing(terminal, output) as file:
         (_write_csv if suffix == ".csv" else _write_jsonl)(rows_of(votes, documents), file)
@@ -175,7 +174,7 @@ def _snorkel(
 
 
 def _suffix(output: Path | None) -> str:
-    """Below .gz, the one packing that is written; "" for standard output."""
+    """Return the suffix before .gz, the only compression that is written; "" for standard output."""
     return "" if output is None else Path(output.name.removesuffix(".gz")).suffix.lower() or "."
 
 
@@ -191,7 +190,7 @@ def _writing(terminal: Terminal, output: Path | None) -> Iterator[TextIO]:
             yield file
         return
     if terminal.as_json:
-        raise DataError("--json tells what was written, so it needs --output FILE.")
+        raise DataError("--json reports what was written, so it needs --output FILE.")
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(encoding="utf-8")
     yield sys.stdout

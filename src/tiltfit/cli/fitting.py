@@ -1,22 +1,19 @@
-"""The work of ``tiltfit train``: read, fit, save, and say what came out."""
+"""The work of ``tiltfit train``: read, fit, save, and show the result."""
 
 from __future__ import annotations
 
 import math
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltfit.cli.options import DataOptions
-from tiltfit.cli.output import class_name
-from tiltfit.cli.progress import progress_bar
-from tiltfit.cli.render import count, proportions, size
-from tiltfit.cli.sequences import all_labels, located, n_tokens
-from tiltfit.cli.tasks import Task
+from tiltfit.cli.predictions import class_name
+from tiltfit.cli.render import count, progress_bar, proportions, size
+from tiltfit.cli.tasks import Task, counts_of, labels_of, located
 from tiltfit.cli.terminal import Terminal
 from tiltfit.errors import DataError
 
@@ -30,8 +27,8 @@ _WIDE = 100  # characters that the table of constraints needs
 
 @dataclass(frozen=True)
 class Job:
-    """What is to be trained from what. ``parameters``: of the estimator, where the user gave any. ``from_labels``: so
-    many statements of each label that its labels show."""
+    """What to train, and from what. ``parameters``: those of the estimator that the user gave. ``from_labels``: the
+    number of statements per label to derive from labels."""
 
     task: Task
     sources: Sequence[str]
@@ -49,13 +46,8 @@ class Job:
 
 
 def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
-    """Train and save. ``columns``: what constraints on sequences look at."""
-    labels = not job.ignore_labels
-    rows: Dataset | SequenceDataset
-    if job.is_tagging:
-        rows = job.data.sequences(job.sources, labels=labels, columns=columns)
-    else:
-        rows = job.data.documents(job.sources, labels=labels)
+    """Train and save. ``columns``: those that constraints on sequences look at."""
+    rows = job.data.read(job.task, job.sources, labels=not job.ignore_labels, columns=columns)
     _check_knowledge(job, rows)
     start = time.perf_counter()
     with progress_bar(terminal) as update:
@@ -63,7 +55,7 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
         estimator = estimator_of(job)(
             _constraints(job, rows, classes), classes=classes, callback=update, **job.parameters
         )
-        with located(rows) if job.is_tagging else nullcontext():  # type: ignore[arg-type]
+        with located(job.task, rows):
             estimator.fit(rows.X, rows.y)
     seconds = time.perf_counter() - start
     estimator.set_params(callback=None)  # belongs to this terminal, not to the model
@@ -71,15 +63,22 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
     _show(terminal, job, estimator, rows, seconds)
 
 
+def read_constraints(path: Path | None) -> ConstraintSet | None:
+    """Return the constraints of a file, if there is one."""
+    from tiltfit import ConstraintSet
+
+    return None if path is None else ConstraintSet.from_toml(path)
+
+
 def estimator_of(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
-    """What is to be trained."""
+    """Return the class of the estimator to train."""
     from tiltfit import TiltClassifier, TiltTagger
 
     return TiltTagger if job.is_tagging else TiltClassifier
 
 
 def _constraints(job: Job, rows: Dataset | SequenceDataset, classes: list[Any] | None) -> Sequence[Constraint]:
-    """Those that were given, and those that labels show."""
+    """Return the constraints that were given and those that labels show."""
     given = job.constraints or ()
     if job.from_labels is None:
         return given
@@ -107,10 +106,10 @@ def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
 
 
 def nothing_to_learn(job: Job) -> DataError:
-    """The error for data without labels where there are no constraints."""
+    """Return the error for data without labels where there are no constraints."""
     why = "the labels are ignored" if job.ignore_labels else f"no {'token' if job.is_tagging else 'row'} has a label"
     if job.is_tagging and job.data.label_column == "none" and not job.ignore_labels:
-        why = "--label-column none leaves all labels out, those of JSONL, too,"
+        why = "--label-column none leaves out all labels, those of JSONL also,"
     where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
     return DataError(
         f"There is nothing to learn from: {why} and there are no constraints. "
@@ -119,21 +118,14 @@ def nothing_to_learn(job: Job) -> DataError:
     )
 
 
-def labels_of(job: Job, values: Any) -> Iterable[Any]:
-    """What is a label in y or in predictions: those of documents, or those of tokens."""
-    if values is None:
-        return ()
-    return all_labels(values) if job.is_tagging else (value for value in values if value is not None)
-
-
 def declared_classes(job: Job, rows: Dataset | SequenceDataset) -> list[Any] | None:
-    """``--classes a,b`` as labels of the kind that the data have: in JSON, 1 and "1" are two labels."""
+    """Return ``--classes a,b`` as labels of the type that the data have: in JSON, 1 and "1" are two labels."""
     if job.classes is None:
         return None
     classes = [name.strip() for name in job.classes.split(",")]
     if not all(classes) or len(set(classes)) < len(classes):
         raise DataError(f"--classes {job.classes!r} must be different names with commas between them, such as a,b.")
-    known = {class_name(label): label for label in labels_of(job, rows.y)}
+    known = {class_name(label): label for label in labels_of(job.task, rows.y)}
     if known and not any(isinstance(label, str) for label in known.values()):
         return [known.get(name, _as_number(name)) for name in classes]
     return list(classes)
@@ -146,16 +138,8 @@ def _as_number(name: str) -> Any:
         return name
 
 
-def _counts(job: Job, rows: Dataset | SequenceDataset) -> dict[str, int]:
-    """What was read, in numbers."""
-    counts = {"rows": len(rows), "labelled": int(rows.labelled.sum())}
-    if job.is_tagging:
-        counts |= {"tokens": n_tokens(rows), "labelled_tokens": sum(1 for _ in labels_of(job, rows.y))}  # type: ignore[arg-type]
-    return counts
-
-
-def told(counts: dict[str, int]) -> str:
-    """What was read, in words."""
+def in_words(counts: dict[str, int]) -> str:
+    """Return the numbers of what was read as text."""
     labelled = f"{counts['labelled']:,}" if counts["labelled"] else "none"
     if "tokens" not in counts:
         return f"{count(counts['rows'], 'document')}, {labelled} labelled"
@@ -172,13 +156,13 @@ def _show(
 ) -> None:
     report = estimator.constraint_report_
     names = [class_name(c) for c in estimator.classes_]
-    predicted = Counter(class_name(label) for label in labels_of(job, estimator.predict(rows.X)))
+    predicted = Counter(class_name(label) for label in labels_of(job.task, estimator.predict(rows.X)))
     total = sum(predicted.values())
     terminal.document(
         {
             "task": job.task,
             "model": str(job.output),
-            **_counts(job, rows),
+            **counts_of(job.task, rows),
             "classes": names,
             "proportions": {name: predicted[name] / total for name in names},
             "rounds": estimator.n_iter_,
@@ -189,7 +173,7 @@ def _show(
         }
     )
     terminal.show(
-        f"Read {told(_counts(job, rows))}.",
+        f"Read {in_words(counts_of(job.task, rows))}.",
         f"{'Converged' if estimator.converged_ else 'Stopped'} after {count(estimator.n_iter_, 'round')} in "
         f"{seconds:.1f} s, {_objective(estimator.objective_)}.",
         "",
@@ -201,7 +185,7 @@ def _show(
 
 
 def show_report(terminal: Terminal, report: ConstraintReport) -> None:
-    """The constraints, if there are any, after an empty line."""
+    """Show the constraints, if there are any, after an empty line."""
     if len(report):
         # In a narrow terminal the table would be mostly line breaks.
         wide = terminal.out.width >= _WIDE
@@ -209,4 +193,4 @@ def show_report(terminal: Terminal, report: ConstraintReport) -> None:
 
 
 def _objective(value: float) -> str:
-    return f"objective {value:,.4g}" if math.isfinite(value) else "objective not known, since q was sampled"
+    return f"objective {value:,.4g}" if math.isfinite(value) else "objective unknown, since q was sampled"

@@ -1,4 +1,4 @@
-"""Learning from one chunk of a stream after another, and leaving out the instances that cannot be learned from."""
+"""Learning from a stream chunk by chunk, and leaving out the instances that cannot be learned from."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from tiltfit.cli.fitting import Job, declared_classes, estimator_of, labels_of
-from tiltfit.cli.output import class_name
+from tiltfit.cli.fitting import Job, declared_classes, estimator_of
+from tiltfit.cli.predictions import class_name
+from tiltfit.cli.tasks import labels_of
 from tiltfit.errors import DataError, DataFileError, TiltfitError, did_you_mean
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ _NAMES = 10  # of classes in a message
 
 
 @dataclass
-class Pupil:
-    """A model that is given chunks. ``model`` is None until it has learned from one; ``hints``: what is worth saying of
-    the first."""
+class StreamLearner:
+    """A model that is given chunks. ``model`` is None until it has learned from one; ``hints``: notes about the
+    first."""
 
     job: Job
     on_error: str
@@ -29,8 +30,8 @@ class Pupil:
     hints: list[str] = field(default_factory=list)
 
     def learn(self, rows: Dataset | SequenceDataset) -> tuple[Dataset | SequenceDataset, list[str]]:
-        """Learn from a chunk: those instances that could be learned from, and what was wrong with the others (which is
-        raised, unless they are to be skipped)."""
+        """Learn from a chunk. Return the instances that could be learned from, and what was wrong with the others
+        (which is raised unless they are to be skipped)."""
         problems: list[str] = []
         model, known = self.model, None if self.model is None else self.model.classes_.tolist()
         if model is None:
@@ -56,7 +57,7 @@ class Pupil:
         return rows, problems
 
     def _declared(self, rows: Dataset | SequenceDataset) -> list[Any] | None:
-        """The classes that ``--classes`` names; else there must be some in constraints or in the first chunk."""
+        """Return the classes that ``--classes`` names; else there must be some in constraints or in the first chunk."""
         from tiltfit.language.values import exact
 
         job = self.job
@@ -64,7 +65,7 @@ class Pupil:
         if declared is not None or (job.constraints is not None and job.constraints.classes is not None):
             return declared
         named = {exact(name): name for constraint in job.constraints or () for name in constraint.names}
-        shown = {exact(label): label for label in labels_of(job, rows.y)}
+        shown = {exact(label): label for label in labels_of(job.task, rows.y)}
         where = f"the first {len(rows):,} {'sequences' if job.is_tagging else 'documents'}"
         names = _listed(sorted({**named, **shown}.values(), key=str))
         if len(named | shown) < 2:
@@ -93,24 +94,23 @@ class Pupil:
 
 
 def _check_columns(job: Job, rows: Dataset | SequenceDataset) -> None:
-    """A column of documents that the first of them lack cannot be encoded, and is most likely misspelt."""
+    """Refuse a column that the first documents lack: it cannot be encoded, and is most likely misspelt."""
     from tiltfit.data.inputs import is_missing
 
-    columns = rows.X if isinstance(rows.X, dict) and not job.is_tagging else {}
-    for name, values in columns.items():
+    for name, values in rows.X.items() if isinstance(rows.X, dict) and not job.is_tagging else ():
         if all(is_missing(value) for value in values):
             raise DataError(f"None of the first {len(rows):,} documents has a value in the field {name!r} (--column).")
 
 
 def _strangers(job: Job, rows: Dataset | SequenceDataset, classes: Sequence[Any]) -> dict[int, TiltfitError]:
-    """The instances with labels that are no classes, and what to say of them. −1 may mean "unlabelled"."""
+    """Return the instances with labels that are not classes, and the errors. −1 may mean "unlabelled"."""
     from tiltfit.language.values import exact
 
     known = {exact(c) for c in classes} | {exact(-1)}
     found: dict[int, TiltfitError] = {}
     for i, label in enumerate(rows.y if rows.y is not None else ()):
-        for name in label if job.is_tagging and label is not None else [label]:
-            if name is not None and exact(name) not in known:
+        for name in labels_of(job.task, [label]):
+            if exact(name) not in known:
                 found[i] = _stranger(rows.origins[i], name, classes)
                 break
     return found
@@ -121,7 +121,7 @@ def _stranger(origin: str, label: Any, classes: Sequence[Any]) -> DataFileError:
     hint = did_you_mean(label, classes) if alike is None else f" {alike!r} and {label!r} are of different types."
     return DataFileError(
         f"{origin}: the label {label!r} is not one of the classes ({_listed(classes)}), and a stream "
-        f"cannot get more of them on the way: --classes names them all from the start.{hint}"
+        f"cannot get new ones later: --classes names them all from the start.{hint}"
     )
 
 
@@ -131,15 +131,11 @@ def _listed(classes: Sequence[Any]) -> str:
 
 
 def _kept(rows: Any, kept: Sequence[int]) -> Any:
-    """A data set of these rows."""
-    X = (
-        {name: _these(column, kept) for name, column in rows.X.items()}
-        if isinstance(rows.X, dict)
-        else _these(rows.X, kept)
-    )
-    y = None if rows.y is None else _these(rows.y, kept)
-    return replace(rows, X=X, y=y, ids=_these(rows.ids, kept), origins=_these(rows.origins, kept))
+    """Return a data set of these rows."""
 
+    def chosen(values: Any) -> Any:
+        return [values[i] for i in kept] if isinstance(values, list) else values[list(kept)]
 
-def _these(values: Any, kept: Sequence[int]) -> Any:
-    return [values[i] for i in kept] if isinstance(values, list) else values[list(kept)]
+    X = {name: chosen(column) for name, column in rows.X.items()} if isinstance(rows.X, dict) else chosen(rows.X)
+    y = None if rows.y is None else chosen(rows.y)
+    return replace(rows, X=X, y=y, ids=chosen(rows.ids), origins=chosen(rows.origins))

@@ -1,4 +1,4 @@
-"""The ``tiltfit`` command. Nothing heavy is imported before a command runs, so that ``--help`` answers at once."""
+"""The ``tiltfit`` command. Nothing heavy is imported before a command runs, so ``--help`` answers at once."""
 
 from __future__ import annotations
 

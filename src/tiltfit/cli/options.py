@@ -1,31 +1,81 @@
-"""Arguments and options that several commands share, and reading what they say."""
+"""Groups of options as dataclasses, and those that several commands share.
+
+A command names a group as the type of one parameter; ``command`` turns its fields into options:
+
+    @command
+    def evaluate(ctx: typer.Context, data: DataArgument, reading: DataOptions, output: OutputOptions) -> None: ...
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
+    from tiltfit.cli.tasks import Task
     from tiltfit.data.readers import Dataset, DocumentStream, SequenceDataset, SequenceStream
-    from tiltfit.estimators.classifier import TiltClassifier
 
 DATA = "Data"
 DOCUMENTS = "Data: documents"
 SEQUENCES = "Data: sequences"
 DATA_HELP = (
-    "Documents: JSONL, CSV, TSV or Parquet files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (a "
-    "token a line, a blank line between sequences), JSONL or Parquet. Plain or compressed; - is standard input."
+    "Documents: JSONL, CSV, TSV or Parquet files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (one "
+    "token per line, a blank line between sequences), JSONL or Parquet. Plain or compressed; - is standard input."
 )
 
 
-def _option(name: str, panel: str, help: str, metavar: str, *, show_default: bool = True) -> Any:
-    return typer.Option(name, help=help, rich_help_panel=panel, metavar=metavar, show_default=show_default)
+class Only:
+    """In ``Annotated[Group, Only("a", "b")]``: the command has only these options of the group."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Return the function with the fields of its groups of options as parameters of their own, as Typer needs them."""
+    hints = get_type_hints(function, include_extras=True)
+    groups: dict[str, tuple[Any, list[str]]] = {}
+    parameters: list[inspect.Parameter] = []
+
+    def add(name: str, annotation: Any, default: Any) -> None:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameters.append(inspect.Parameter(name, kind, annotation=annotation, default=default))
+
+    for name, parameter in inspect.signature(function).parameters.items():
+        group, *more = get_args(hints[name]) or (hints[name],)
+        if not is_dataclass(group):
+            add(name, hints[name], parameter.default)
+            continue
+        of_group = get_type_hints(group, include_extras=True)
+        chosen = [f for f in fields(group) if not more or f.name in more[0].names]
+        groups[name] = group, [f.name for f in chosen]
+        for field in chosen:
+            add(field.name, of_group[field.name], field.default)
+
+    @wraps(function)
+    def run(**given: Any) -> None:
+        for name, (group, names) in groups.items():
+            given[name] = group(**{field: given.pop(field) for field in names})
+        function(**given)
+
+    paragraphs = (inspect.getdoc(function) or "").split("\n\n")
+    run.__doc__ = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def option(name: str, panel: str | None, help: str, metavar: str | None = None, *, default: bool = True) -> Any:
+    """Return an option of a panel; ``default``: whether the help shows its default."""
+    return typer.Option(name, help=help, rich_help_panel=panel, metavar=metavar, show_default=default)
 
 
 DataArgument = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
@@ -33,81 +83,78 @@ ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tilt fi
 TaskOption = Annotated[
     str,
     typer.Option(
-        "--task", help="classify (label documents), tag (label tokens), or auto: as data and constraints tell."
+        "--task", help="classify (label documents), tag (label tokens), or auto: decided by data and constraints."
     ),
 ]
-FormatOption = Annotated[str, _option("--format", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")]
-ColumnOption = Annotated[
-    list[str] | None,
-    _option(
-        "--column",
-        DATA,
-        "Further field to read; repeatable. (Of sequences, those that constraints speak of are read anyway.)",
-        "FIELD",
-        show_default=False,
-    ),
+ClassesOption = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="Classes, if no file names them all.", show_default=False)
 ]
-DelimiterOption = Annotated[
-    str | None,
-    _option(
-        "--delimiter",
-        DATA,
-        "What stands between columns, if not the usual: CSV comma, TSV tab; CoNLL tabs or else spaces.",
-        "CHAR",
-        show_default=False,
-    ),
-]
-TextOption = Annotated[str, _option("--text", DOCUMENTS, "Field with the text.", "FIELD")]
-LabelOption = Annotated[str, _option("--label", DOCUMENTS, "Field with the label; empty: unlabelled.", "FIELD")]
-TokensOption = Annotated[str, _option("--tokens", SEQUENCES, "JSONL: field with the list of tokens.", "FIELD")]
-TagsOption = Annotated[
-    str, _option("--tags", SEQUENCES, "JSONL: field with the list of labels; null: unlabelled.", "FIELD")
-]
-TokenColumnOption = Annotated[
-    int, _option("--token-column", SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
-]
-LabelColumnOption = Annotated[
-    str, _option("--label-column", SEQUENCES, "CoNLL: column of the label; none: read no labels, nor JSONL's.", "N")
-]
-UnlabelledOption = Annotated[
-    list[str] | None,
-    _option(
-        "--unlabelled",
-        SEQUENCES,
-        'CoNLL: label that means "unlabelled", such as ?; repeatable.',
-        "MARK",
-        show_default=False,
-    ),
-]
-BlankOption = Annotated[
-    str,
-    _option("--blank", SEQUENCES, "CoNLL: what to do with a blank token: error, skip, or replace it by _.", "WHAT"),
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What a command prints."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")] = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False
+
+
+JsonOnly = Annotated[OutputOptions, Only("as_json")]
 
 
 @dataclass(frozen=True)
 class DataOptions:
-    """How to read DATA, by the names of the options above; commands without labels leave out some."""
+    """How to read DATA."""
 
-    format: str = "auto"
-    column: Sequence[str] | None = None
-    delimiter: str | None = None
-    text: str = "text"
-    label: str = "label"
-    tokens: str = "tokens"
-    tags: str = "tags"
-    token_column: int = 0
-    label_column: str = "-1"
-    unlabelled: Sequence[str] | None = None
-    blank: str = "error"
-
-    @staticmethod
-    def of(ctx: typer.Context) -> DataOptions:
-        """What a command was given."""
-        known = {field.name for field in fields(DataOptions)}
-        return DataOptions(**{name: value for name, value in ctx.params.items() if name in known})
+    format: Annotated[str, option("--format", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")] = (
+        "auto"
+    )
+    column: Annotated[
+        list[str] | None,
+        option(
+            "--column",
+            DATA,
+            "Another field to read; repeatable. (Of sequences, those that constraints refer to are read anyway.)",
+            "FIELD",
+            default=False,
+        ),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        option(
+            "--delimiter",
+            DATA,
+            "Separator of columns, if not the usual one: CSV comma, TSV tab; CoNLL tabs or else spaces.",
+            "CHAR",
+            default=False,
+        ),
+    ] = None
+    text: Annotated[str, option("--text", DOCUMENTS, "Field with the text.", "FIELD")] = "text"
+    label: Annotated[str, option("--label", DOCUMENTS, "Field with the label; empty: unlabelled.", "FIELD")] = "label"
+    tokens: Annotated[str, option("--tokens", SEQUENCES, "JSONL: field with the list of tokens.", "FIELD")] = "tokens"
+    tags: Annotated[
+        str, option("--tags", SEQUENCES, "JSONL: field with the list of labels; null: unlabelled.", "FIELD")
+    ] = "tags"
+    token_column: Annotated[
+        int, option("--token-column", SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
+    ] = 0
+    label_column: Annotated[
+        str, option("--label-column", SEQUENCES, "CoNLL: column of the label; none: read no labels, nor JSONL's.", "N")
+    ] = "-1"
+    unlabelled: Annotated[
+        list[str] | None,
+        option(
+            "--unlabelled",
+            SEQUENCES,
+            'CoNLL: label that means "unlabelled", such as ?; repeatable.',
+            "MARK",
+            default=False,
+        ),
+    ] = None
+    blank: Annotated[
+        str,
+        option("--blank", SEQUENCES, "CoNLL: what to do with a blank token: error, skip, or replace it by _.", "WHAT"),
+    ] = "error"
 
     @property
     def tab_or_delimiter(self) -> str | None:
@@ -115,24 +162,30 @@ class DataOptions:
         return "\t" if self.delimiter in ("\\t", "tab") else self.delimiter  # a tab is hard to type in a shell
 
     def documents(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Dataset:
-        """DATA read as documents; ``columns`` if the user named none."""
+        """Read DATA as documents; ``columns`` if the user named none."""
         from tiltfit.data.readers import read
 
         return read(list(sources), **self._of_documents(labels, columns))
 
     def sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
-        """DATA read as sequences; ``columns`` besides those that the user named."""
+        """Read DATA as sequences; ``columns`` besides those that the user named."""
         from tiltfit.data.readers import read_sequences
 
         return read_sequences(list(sources), **self._of_sequences(labels, columns))
 
+    def read(
+        self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()
+    ) -> Dataset | SequenceDataset:
+        """Read DATA as the task needs them."""
+        return (self.sequences if task == "tag" else self.documents)(sources, labels=labels, columns=columns)
+
     def chunks(
-        self, sources: Sequence[str], *, tagged: bool, labels: bool, columns: Sequence[str] = (), **how: Any
+        self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = (), **how: Any
     ) -> DocumentStream | SequenceStream:
-        """DATA in chunks: sequences if ``tagged``, else documents. ``how``: size, on_error and skip of a stream."""
+        """Read DATA in chunks. ``how``: size, on_error and skip of a stream."""
         from tiltfit.data.readers import stream, stream_sequences
 
-        if tagged:
+        if task == "tag":
             return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
         return stream(list(sources), **self._of_documents(labels, columns), **how)
 
@@ -171,9 +224,20 @@ class DataOptions:
             ) from None
 
 
-def columns_of(model: TiltClassifier, text: str) -> list[str]:
-    """The columns that a model was fitted on besides the text, so that they need not be named again."""
-    return [name for name in getattr(model, "columns_in_", ()) if name != text]
+UnlabelledData = Annotated[
+    DataOptions, Only("format", "column", "delimiter", "text", "tokens", "token_column", "blank")
+]
+
+
+def spelled(name: str) -> str:
+    """Return an option as it is typed."""
+    return "--from" if name == "begin_from" else f"--{name.replace('_', '-')}"
+
+
+def is_typed(ctx: typer.Context, name: str) -> bool:
+    """Return whether an option of the command stands on the command line."""
+    source = ctx.get_parameter_source(name) if name in ctx.params else None
+    return source is not None and source.name == "COMMANDLINE"
 
 
 def check_output(path: Path, inputs: Sequence[str | Path | None]) -> None:

@@ -10,27 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.cli.options import (
-    BlankOption,
-    ColumnOption,
-    DataArgument,
-    DataOptions,
-    DelimiterOption,
-    FormatOption,
-    JsonOption,
-    ModelArgument,
-    QuietOption,
-    TextOption,
-    TokenColumnOption,
-    TokensOption,
-    check_output,
-    columns_of,
+from tiltfit.cli.options import DataArgument, ModelArgument, OutputOptions, UnlabelledData, check_output, command
+from tiltfit.cli.predictions import (
+    Predictions,
+    TaggedPredictions,
+    choose_layout,
+    class_name,
+    write_predictions,
+    write_tagged,
 )
-from tiltfit.cli.output import Predictions, class_name, write_predictions
 from tiltfit.cli.render import count, proportions
-from tiltfit.cli.sequences import all_labels, columns_named, located
-from tiltfit.cli.tagged_output import TaggedPredictions, choose_layout, write_tagged
-from tiltfit.cli.tasks import task_of
+from tiltfit.cli.tasks import Task, columns_of, labels_of, located, task_of
 from tiltfit.cli.terminal import Terminal, session
 
 if TYPE_CHECKING:
@@ -38,11 +28,13 @@ if TYPE_CHECKING:
     from tiltfit.data.readers import Dataset, SequenceDataset
     from tiltfit.explain.causes import Causes
 
-_CAUSES = 5  # that are told of each
+_CAUSES = 5  # shown for each label
 
 
+@command
 def predict(
     ctx: typer.Context,
+    *,
     model: ModelArgument,
     data: DataArgument,
     output: Annotated[
@@ -51,7 +43,7 @@ def predict(
             "--output",
             "-o",
             help="File to write: .jsonl, for documents also .csv, for sequences also .conll; each may end in .gz. "
-            "Else stdout: JSONL, or columns for columns.",
+            "Else stdout: JSONL, or columns if DATA are columns.",
             show_default=False,
         ),
     ] = None,
@@ -60,35 +52,29 @@ def predict(
         bool, typer.Option("--why", help="Add the main causes: words, transitions and statements, in log-odds.")
     ] = False,
     project: Annotated[
-        bool, typer.Option("--project", help="Tilt the predictions until these data meet the constraints, too.")
+        bool, typer.Option("--project", help="Tilt the predictions until these data also meet the constraints.")
     ] = False,
-    format: FormatOption = "auto",
-    column: ColumnOption = None,
-    delimiter: DelimiterOption = None,
-    text: TextOption = "text",
-    tokens: TokensOption = "tokens",
-    token_column: TokenColumnOption = 0,
-    blank: BlankOption = "error",
-    as_json: JsonOption = False,
-    quiet: QuietOption = False,
+    reading: UnlabelledData,
+    printing: OutputOptions,
 ) -> None:
-    """Predict the labels of DATA with MODEL: one a document, or one a token if the model is a tagger."""
-    with session(ctx, as_json=as_json, quiet=quiet) as terminal:
+    """Predict the labels of DATA with MODEL: one per document, or one per token if the model is a tagger."""
+    with session(ctx, printing) as terminal:
         if output is not None:
             check_output(output, [model, *data])
         from tiltfit import load
 
-        options, loaded = DataOptions.of(ctx), load(model)
-        if task_of(ctx, model, loaded, data) == "tag":
-            columns = columns_named(loaded._constraints) if project or why else []
-            sequences = options.sequences(data, labels=False, columns=columns)
+        loaded = load(model)
+        kind = task_of(ctx, model, loaded, data)
+        if kind == "tag":
+            columns = columns_of(kind, loaded, reading.text) if project or why else []
+            sequences = reading.sequences(data, labels=False, columns=columns)
             layout = choose_layout(output, sequences.formats, proba=proba, why=why)
             tagged = _tag(loaded, sequences, proba=proba, why=why, project=project)
-            _deliver(terminal, tagged, all_labels(tagged.tags), output, lambda path: write_tagged(tagged, path, layout))
+            _deliver(terminal, kind, tagged, tagged.tags, output, lambda path: write_tagged(tagged, path, layout))
         else:
-            rows = options.documents(data, labels=False, columns=columns_of(loaded, text))
+            rows = reading.documents(data, labels=False, columns=columns_of(kind, loaded, reading.text))
             found = _classify(loaded, rows, proba=proba, why=why, project=project)
-            _deliver(terminal, found, found.labels, output, lambda path: write_predictions(found, path))
+            _deliver(terminal, kind, found, found.labels, output, lambda path: write_predictions(found, path))
 
 
 def _classify(classifier: TiltClassifier, rows: Dataset, *, proba: bool, why: bool, project: bool) -> Predictions:
@@ -105,9 +91,9 @@ def _causes(estimator: TiltClassifier | TiltTagger, X: Any, *, project: bool) ->
 
 
 def _tag(tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, why: bool, project: bool) -> TaggedPredictions:
-    """The most probable sequences of tags, which need not be the most probable tags of the tokens."""
+    """Return the most probable sequences of tags, which need not be the most probable tags of the tokens."""
     shares = causes = None
-    with located(rows):
+    with located("tag", rows):
         tags: Sequence[Sequence[Any]] = tagger.project(rows.X, decode=True) if project else tagger.predict(rows.X)
         if proba:
             shares = tagger.project(rows.X) if project else tagger.predict_marginals(rows.X)
@@ -119,20 +105,21 @@ def _tag(tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, why: bool, p
 
 def _deliver(
     terminal: Terminal,
+    task: Task,
     predictions: Predictions | TaggedPredictions,
     labels: Iterable[Any],
     output: Path | None,
     write: Callable[[Path | None], None],
 ) -> None:
-    """Predictions go to the file or to stdout; with a file, stdout gets a summary."""
+    """Write predictions to the file or to stdout; with a file, show a summary on stdout."""
     if output is None and terminal.as_json:
         terminal.document({"classes": list(predictions.classes), "predictions": list(predictions.rows())})
         return
     write(output)
     if output is None:
         return
-    tagged = isinstance(predictions, TaggedPredictions)
-    predicted = Counter(class_name(label) for label in labels)
+    tagged = task == "tag"
+    predicted = Counter(class_name(label) for label in labels_of(task, labels))
     total = sum(predicted.values())
     names = [class_name(c) for c in predictions.classes]
     terminal.document(

@@ -1,12 +1,14 @@
-"""Small pieces of output that several commands print."""
+"""Pieces of output that several commands print: counts, tables, a progress bar."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from tiltfit.cli.terminal import one_line
+from tiltfit.cli.terminal import Terminal, one_line
 from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ _BAR = 30  # widest bar, in characters
 
 
 def count(n: int, what: str) -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> count(1, "document"), count(1200, "document"), count(2, "class")
     ('1 document', '1,200 documents', '2 classes')
@@ -27,20 +29,20 @@ def count(n: int, what: str) -> str:
 
 
 def size(path: Path) -> str:
-    """Size of a file for people."""
+    """Return the size of a file for people."""
     n = path.stat().st_size
     return f"{n:,} bytes" if n < 1000 else f"{n / 1000:,.0f} kB" if n < 1_000_000 else f"{n / 1e6:,.1f} MB"
 
 
 def cell(text: object, style: str = "") -> Text:
-    """Text as it is: neither markup nor control characters of a class name reach the terminal."""
+    """Return a cell of plain text: neither markup nor control characters of a class name reach the terminal."""
     from rich.text import Text
 
     return Text(one_line(text), style=style)
 
 
 def table(*headings: str) -> Table:
-    """An empty table without lines: the first column to the left, the others to the right."""
+    """Return an empty table without lines: the first column is aligned left, the others right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
@@ -51,7 +53,7 @@ def table(*headings: str) -> Table:
 
 
 def proportions(names: Sequence[str], predicted: Mapping[str, int], unit: str = "documents") -> Table:
-    """How many documents (or tokens) each class was given, with bars."""
+    """Return the number of documents (or tokens) that each class was given, with bars."""
     total = max(1, sum(predicted.values()))
     largest = max([1, *predicted.values()])
     shown = table("class", unit, "share", "")
@@ -61,3 +63,46 @@ def proportions(names: Sequence[str], predicted: Mapping[str, int], unit: str = 
         bar = cell("━" * round(_BAR * n / largest), "cyan")
         shown.add_row(cell(name), f"{n:,}", rough_percent(n / total), bar)
     return shown
+
+
+class Round(Protocol):
+    """The argument of an estimator's callback, once per round."""
+
+    @property
+    def round(self) -> int: ...
+    @property
+    def max_iter(self) -> int: ...
+    @property
+    def objective(self) -> float: ...
+    @property
+    def worst_violation(self) -> float: ...
+
+
+@contextmanager
+def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
+    """Yield a callback for an estimator that shows round, objective and worst violation on stderr.
+
+    It draws nothing where stderr is not a terminal, or under ``--quiet``.
+    """
+    if terminal.quiet or not terminal.err.is_terminal:
+        yield lambda now: None  # not a disabled bar: in older versions of rich even that prints an empty line
+        return
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[state]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=terminal.err, transient=True) as progress:
+        task = progress.add_task("starting", total=None, state="")
+
+        def update(now: Round) -> None:
+            value = "sampled   " if math.isnan(now.objective) else f"{now.objective:<10,.5g}"
+            state = f"objective {value} worst violation {now.worst_violation:<8.3f}"
+            name = f"round {now.round:<4}"
+            progress.update(task, description=name, completed=now.round, total=now.max_iter, state=state)
+
+        yield update

@@ -1,4 +1,4 @@
-"""What ``tiltfit train --online`` shows: a live line, a line at every checkpoint, and what came out in the end."""
+"""The output of ``tiltfit train --online``: a live line, a line at every checkpoint, and the result."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tiltfit.cli.checkpoint import Place
-from tiltfit.cli.fitting import Job, show_report, told
+from tiltfit.cli.fitting import Job, in_words, show_report
 from tiltfit.cli.online_options import Plan
-from tiltfit.cli.output import class_name
+from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import count, size
 from tiltfit.cli.terminal import Terminal, one_line
 from tiltfit.language.prose import rough_percent
@@ -28,8 +28,8 @@ _TITLE = 30  # characters of a constraint's name in a line
 
 
 @dataclass(frozen=True)
-class Pulse:
-    """How a run is doing. ``learned``: instances since the command was given; ``share``: of this pass, if known."""
+class Status:
+    """The state of a run. ``learned``: instances since the command was given; ``share``: of this pass, if known."""
 
     place: Place
     learned: int
@@ -64,46 +64,44 @@ class Watch:
             self._bar.stop()
             self._bar = None
 
-    def show(self, pulse: Pulse) -> None:
-        """After every chunk."""
+    def show(self, status: Status) -> None:
+        """Show the live line, after every chunk."""
         if self._bar is not None and self._task is not None:
-            total = None if pulse.share is None else 1.0
-            completed = min(
-                0.999, pulse.share or 0.0
-            )  # what is complete stops its clock, and there may be another pass
-            self._bar.update(self._task, description=self._line(pulse, short=True), completed=completed, total=total)
+            total = None if status.share is None else 1.0
+            completed = min(0.999, status.share or 0.0)  # a complete bar stops its clock, and may have another pass
+            self._bar.update(self._task, description=self._line(status, short=True), completed=completed, total=total)
 
-    def checkpoint(self, pulse: Pulse) -> None:
-        """When the model has been written."""
-        self._terminal.status(self._line(pulse))
-        if self._plan.verbose and pulse.report is not None:
-            for line in str(pulse.report).splitlines():
+    def checkpoint(self, status: Status) -> None:
+        """Print a line when the model has been written."""
+        self._terminal.status(self._line(status))
+        if self._plan.verbose and status.report is not None:
+            for line in str(status.report).splitlines():
                 self._terminal.status(f"  {line}")
 
-    def _line(self, pulse: Pulse, *, short: bool = False) -> str:
-        place = pulse.place
-        rate = pulse.learned / max(1e-9, time.perf_counter() - self._start)
+    def _line(self, status: Status, *, short: bool = False) -> str:
+        place = status.place
+        rate = status.learned / max(1e-9, time.perf_counter() - self._start)
         out = f", {place.left_out:,} left out" if place.left_out else ""
-        parts = [*self._where(pulse), f"{rate:,.0f}/s{out}"]
-        worst = _worst(pulse.report)
+        parts = [*self._where(status), f"{rate:,.0f}/s{out}"]
+        worst = _worst(status.report)
         if worst is not None:
             parts.append(f'"{_shortened(worst.title)}" off by {worst.miss}')
         return ", ".join(parts) if short else f"{', '.join(parts)}; saved"
 
-    def _where(self, pulse: Pulse) -> Iterator[str]:
-        place, passes = pulse.place, self._plan.passes
+    def _where(self, status: Status) -> Iterator[str]:
+        place, passes = status.place, self._plan.passes
         if not place.taken:
             yield f"pass {place.passes} of {passes} done"
             yield count(place.rows, self._noun)
             return
-        if pulse.share is not None:
+        if status.share is not None:
             of = f" of pass {place.passes + 1}/{passes}" if passes > 1 else ""
-            yield f"{rough_percent(min(1.0, pulse.share))}{of}"
+            yield f"{rough_percent(min(1.0, status.share))}{of}"
         yield count(place.taken, self._noun)
 
 
 def _worst(report: ConstraintReport | None) -> Entry | None:
-    """The constraint that is missed most; None if all hold, or none can be told."""
+    """Return the constraint that is missed most; None if all hold or nothing is known."""
     unmet = [] if report is None else [entry for entry in report if entry.status in ("missed", "learning", "violated")]
     return max(unmet, key=lambda entry: entry.violation, default=None)
 
@@ -116,8 +114,8 @@ def _shortened(title: str) -> str:
 def show_end(
     terminal: Terminal, job: Job, model: TiltClassifier | TiltTagger, place: Place, seconds: float, learned: int
 ) -> None:
-    """What was learned from what, and what the constraints came to. ``learned``: instances since the command was given,
-    in so many seconds."""
+    """Show what was learned from and the constraints. ``learned``: instances since the command was given, in so many
+    seconds."""
     counts = place.counts(tagged=job.is_tagging)
     report, is_all = model.constraint_report_, learned >= place.passes * place.rows
     terminal.document(
@@ -136,13 +134,15 @@ def show_end(
         }
     )
     passes = f", {place.passes} times" if place.passes > 1 else ""
-    speed = f", {'in' if is_all else f'{learned:,} of them now in'} {seconds:.1f} s ({learned / seconds:,.0f} a second)"
-    terminal.show(f"Learned from {told(counts)}{passes}{speed if learned else ''}.")
+    speed = (
+        f", {'in' if is_all else f'{learned:,} of them now in'} {seconds:.1f} s ({learned / seconds:,.0f} per second)"
+    )
+    terminal.show(f"Learned from {in_words(counts)}{passes}{speed}.")
     _show_left_out(terminal, place)
     show_report(terminal, report)
     state = "Saved" if learned else "The run was complete, nothing was left to learn:"
     terminal.show("", f"{state} {job.output} ({size(job.output)}).")
-    _note_resting(terminal, report)
+    _note_inactive(terminal, report)
 
 
 def _show_left_out(terminal: Terminal, place: Place) -> None:
@@ -154,11 +154,11 @@ def _show_left_out(terminal: Terminal, place: Place) -> None:
         terminal.show(f"  and {more:,} more")
 
 
-def _note_resting(terminal: Terminal, report: Any) -> None:
-    resting = [repr(entry.title) for entry in report if entry.status == "rests"]
-    if resting:
-        more = f" and {len(resting) - _NAMED} more" if len(resting) > _NAMED else ""
+def _note_inactive(terminal: Terminal, report: Any) -> None:
+    inactive = [repr(entry.title) for entry in report if entry.status == "rests"]
+    if inactive:
+        more = f" and {len(inactive) - _NAMED} more" if len(inactive) > _NAMED else ""
         terminal.note(
-            f"{count(len(resting), 'constraint')} found nothing unlabelled to speak of, and had no effect: "
-            f"{', '.join(resting[:_NAMED])}{more}. Is a word misspelt?"
+            f"{count(len(inactive), 'constraint')} never fired on unlabelled data and had no effect: "
+            f"{', '.join(inactive[:_NAMED])}{more}. Is a word misspelt?"
         )

@@ -8,32 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.cli.fitting import Job, declared_classes
-from tiltfit.cli.options import (
-    DATA,
-    DATA_HELP,
-    BlankOption,
-    ColumnOption,
-    DataOptions,
-    DelimiterOption,
-    FormatOption,
-    JsonOption,
-    LabelColumnOption,
-    LabelOption,
-    TagsOption,
-    TaskOption,
-    TextOption,
-    TokenColumnOption,
-    TokensOption,
-    UnlabelledOption,
-    check_output,
-    columns_of,
-)
-from tiltfit.cli.output import replacing_text
-from tiltfit.cli.sequences import columns_named, located
-from tiltfit.cli.tasks import Task, choose_task, task_of
+from tiltfit.cli.fitting import Job, declared_classes, read_constraints
+from tiltfit.cli.options import DATA, DATA_HELP, ClassesOption, DataOptions, JsonOnly, TaskOption, check_output, command
+from tiltfit.cli.predictions import replacing_text
+from tiltfit.cli.tasks import Task, choose_task, columns_named, columns_of, located, task_of
 from tiltfit.cli.terminal import Terminal, session
-from tiltfit.cli.training_options import ClassesOption
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
@@ -41,8 +20,10 @@ if TYPE_CHECKING:
     from tiltfit.data.readers import Dataset, SequenceDataset
 
 
+@command
 def suggest(
     ctx: typer.Context,
+    *,
     data: Annotated[
         list[str] | None, typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable. Required.", rich_help_panel=DATA)
     ] = None,
@@ -68,27 +49,18 @@ def suggest(
         bool, typer.Option("--ignore-labels", help="Suggest as if nothing were labelled.")
     ] = False,
     task: TaskOption = "auto",
-    format: FormatOption = "auto",
-    column: ColumnOption = None,
-    delimiter: DelimiterOption = None,
-    text: TextOption = "text",
-    label: LabelOption = "label",
-    tokens: TokensOption = "tokens",
-    tags: TagsOption = "tags",
-    token_column: TokenColumnOption = 0,
-    label_column: LabelColumnOption = "-1",
-    unlabelled: UnlabelledOption = None,
-    blank: BlankOption = "error",
-    as_json: JsonOption = False,
+    reading: DataOptions,
+    printing: JsonOnly,
 ) -> None:
     """Rank words, phrases and token patterns by what a statement about them would teach, with counts and examples; -o
-    writes a constraint file to fill in. By what labels there are, else by topics; with --model, by its uncertainty."""
-    with session(ctx, as_json=as_json) as terminal:
+    writes a constraint file to fill in. The ranking uses labels if there are any, else topics; with --model, its
+    uncertainty."""
+    with session(ctx, printing) as terminal:
         if not data:
             raise DataError("Suggestions come from data: give --data FILE.")
         if output is not None:
             check_output(output, [model, constraints, *data])
-        asked = _read(ctx, task, data, model, constraints, classes, ignore_labels)
+        asked = _read(ctx, task, reading, data, model, constraints, classes, ignore_labels)
         found = asked.suggest(top=top, min_support=min_support, longest=longest, n_topics=topics, random_state=seed)
         if output is not None:
             with replacing_text(output) as file:
@@ -99,7 +71,7 @@ def suggest(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """What the command was given, read."""
+    """The arguments of the command, read."""
 
     task: Task
     rows: Dataset | SequenceDataset
@@ -112,38 +84,37 @@ class _Asked:
         from tiltfit import suggest as find
 
         known: dict[str, Any] = {"model": self.model, "constraints": self.stated, "classes": self.classes}
-        if self.task == "classify":
-            return find(self.rows.X, self.y, **known, **options)
-        from tiltfit.data.readers import SequenceDataset
-        from tiltfit.data.sequences import as_sequences
+        X: Any = self.rows.X
+        with located(self.task, self.rows):
+            if self.task == "tag":
+                from tiltfit.data.sequences import as_sequences
 
-        assert isinstance(self.rows, SequenceDataset)
-        with located(self.rows):
-            return find(as_sequences(self.rows.X), self.y, **known, **options)
+                X = as_sequences(X)
+            return find(X, self.y, **known, **options)
 
 
 def _read(
     ctx: typer.Context,
     task: str,
+    reading: DataOptions,
     data: list[str],
     model: Path | None,
     constraints: Path | None,
     classes: str | None,
     ignore_labels: bool,
 ) -> _Asked:
-    from tiltfit import ConstraintSet, load
+    from tiltfit import load
 
-    stated = None if constraints is None else ConstraintSet.from_toml(constraints)
+    stated = read_constraints(constraints)
     fitted: Any = None if model is None else load(model)
     kind = choose_task(ctx, task, data, stated) if model is None else task_of(ctx, model, fitted, data)
-    options, labels = DataOptions.of(ctx), not ignore_labels
-    rows: Dataset | SequenceDataset
+    labels = not ignore_labels
     if kind == "tag":
-        rows = options.sequences(data, labels=labels, columns=columns_named(stated))
+        columns = columns_named(stated)
     else:
-        columns = [] if fitted is None else columns_of(fitted, options.text)
-        rows = options.documents(data, labels=labels, columns=columns)
-    job = Job(kind, data, options, stated, classes, ignore_labels)
+        columns = [] if fitted is None else columns_of(kind, fitted, reading.text)
+    rows = reading.read(kind, data, labels=labels, columns=columns)
+    job = Job(kind, data, reading, stated, classes, ignore_labels)
     named = declared_classes(job, rows)
     return _Asked(kind, rows, rows.y if labels else None, fitted, stated, named)
 

@@ -1,18 +1,23 @@
-"""Is it documents to classify or sequences to tag? What the user says, or what options, constraints and data tell."""
+"""Whether to classify documents or to tag sequences: as the user says, or as options, constraints and data show.
+
+Also what commands need to know of either: the columns to read, the labels, and the place of a sequence in its file.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from tiltfit.cli.options import DataOptions
-from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+from tiltfit.cli.options import is_typed, spelled
+from tiltfit.errors import DataError, TiltfitError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet, TiltClassifier, TiltTagger
+    from tiltfit.data.readers import Dataset, SequenceDataset
 
 Task = Literal["classify", "tag"]
 TASKS = ("auto", "classify", "tag")
@@ -21,35 +26,32 @@ TASKS = ("auto", "classify", "tag")
 _OWN: dict[Task, tuple[str, ...]] = {
     "classify": ("text", "label", "vectorizer"),
     "tag": (
-        "tokens",
-        "tags",
-        "token_column",
-        "label_column",
-        "unlabelled",
-        "blank",
-        "lexicon",
-        "min_count",
-        "hashing",
-        "weights",
-        "boundaries",
-        "valid_only",
+        "tokens", "tags", "token_column", "label_column", "unlabelled", "blank", "lexicon", "min_count", "hashing",
+        "weights", "boundaries", "valid_only",
     ),
-}
+}  # fmt: skip
 _FORMATS: dict[str, Task] = {"csv": "classify", "tsv": "classify", "folder": "classify", "conll": "tag"}
 _KINDS: dict[str, Task] = {"documents": "classify", "sequences": "tag"}
 _OTHER: dict[Task, Task] = {"classify": "tag", "tag": "classify"}
 _DOES = {"classify": "label documents", "tag": "label tokens"}
+_MODEL: dict[Task, str] = {"classify": "a classifier", "tag": "a tagger"}
+_NEEDS: dict[Task, str] = {
+    "tag": "sequences: CoNLL columns, or JSONL with lists of tokens (--tokens names the field)",
+    "classify": "texts: JSONL or CSV (--text names the field), or a folder of texts",
+}
+
+Sign = tuple[Task, str]  # a task, and why it must be this one
 
 
 def choose_task(ctx: typer.Context, task: str, sources: Sequence[str], constraints: ConstraintSet | None) -> Task:
-    """What is to be trained. Without a sign of either it is documents, whose reader says best what it lacks."""
+    """Return the task to train for. Without a sign of either it is documents, whose reader says best what it lacks."""
     if task == "auto":
         return _agreed([*_signs_of_options(ctx), *_signs_of_constraints(constraints), *_signs_of_data(ctx, sources)])
     return _stated(ctx, task)
 
 
 def task_of_data(ctx: typer.Context, task: str, sources: Sequence[str], constraints: ConstraintSet | None) -> Task:
-    """What is to be checked: as the data tell, if they do; constraints that do not fit them are what is looked for."""
+    """Return the task to check for: the one that the data show, if they do, since constraints may not fit them."""
     if task == "auto":
         signs = [*_signs_of_options(ctx), *_signs_of_data(ctx, sources)]
         return _agreed(signs or _signs_of_constraints(constraints))
@@ -57,23 +59,15 @@ def task_of_data(ctx: typer.Context, task: str, sources: Sequence[str], constrai
 
 
 def task_of(ctx: typer.Context, path: Path, model: TiltClassifier | TiltTagger, sources: Sequence[str]) -> Task:
-    """What a model does; refuses options and data that it can do nothing with."""
+    """Return the task of a model; refuses options and data that it has no use for."""
     from tiltfit import TiltTagger
 
     task: Task = "tag" if isinstance(model, TiltTagger) else "classify"
-    what = "a tagger" if task == "tag" else "a classifier"
-    _refuse_foreign(ctx, task, f"{path} is {what}")
+    _refuse_foreign(ctx, task, f"{path} is {_MODEL[task]}")
     for found, why in _signs_of_data(ctx, sources):
         if found != task:
-            needs = {
-                "tag": "sequences: CoNLL columns, or JSONL with lists of tokens (--tokens names the field)",
-                "classify": "texts: JSONL or CSV (--text names the field), or a folder of texts",
-            }
-            raise DataError(f"{path} is {what}, so it needs {needs[task]}; but {why}.")
+            raise DataError(f"{path} is {_MODEL[task]}, so it needs {_NEEDS[task]}; but {why}.")
     return task
-
-
-Sign = tuple[Task, str]  # a task, and why it must be this one
 
 
 def _stated(ctx: typer.Context, task: str) -> Task:
@@ -99,37 +93,86 @@ def _agreed(signs: Iterable[Sign]) -> Task:
 def _signs_of_options(ctx: typer.Context) -> Iterator[Sign]:
     for task in _OWN:
         for name in _typed(ctx, task):
-            yield task, f"{_spelt(name)} is to {_DOES[task]}"
+            yield task, f"{spelled(name)} is to {_DOES[task]}"
 
 
 def _signs_of_constraints(constraints: ConstraintSet | None) -> list[Sign]:
     found = (c.title for c in constraints or () if c.is_sequence)
-    return [("tag", f"the constraint {title!r} speaks of sequences") for title in found]
+    return [("tag", f"the constraint {title!r} is about sequences") for title in found]
 
 
 def _signs_of_data(ctx: typer.Context, sources: Sequence[str]) -> Iterator[Sign]:
     from tiltfit.data.readers import guess_contents
 
-    options = DataOptions.of(ctx)
-    if options.format in _FORMATS:
-        yield _FORMATS[options.format], f"--format {options.format} is to {_DOES[_FORMATS[options.format]]}"
+    given = ctx.params
+    if given["format"] in _FORMATS:
+        task = _FORMATS[given["format"]]
+        yield task, f"--format {given['format']} is to {_DOES[task]}"
         return
     for source in sources:
-        contents = guess_contents(source, text=options.text, tokens=options.tokens)
+        contents = guess_contents(source, text=given["text"], tokens=given["tokens"])
         if contents is not None:
             yield _KINDS[contents.kind], contents.why
 
 
 def _typed(ctx: typer.Context, task: Task) -> list[str]:
-    """The task's own options that stand on the command line."""
-    sources = ((name, ctx.get_parameter_source(name)) for name in _OWN[task] if name in ctx.params)
-    return [name for name, source in sources if source is not None and source.name == "COMMANDLINE"]
+    """Return the task's own options that stand on the command line."""
+    return [name for name in _OWN[task] if is_typed(ctx, name)]
 
 
 def _refuse_foreign(ctx: typer.Context, task: Task, why: str) -> None:
     for name in _typed(ctx, _OTHER[task]):
-        raise UnsupportedError(f"{_spelt(name)} is to {_DOES[_OTHER[task]]}, but {why}. Leave it out.")
+        raise UnsupportedError(f"{spelled(name)} is to {_DOES[_OTHER[task]]}, but {why}. Leave it out.")
 
 
-def _spelt(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+def columns_of(task: Task, model: TiltClassifier | TiltTagger, text: str) -> list[str]:
+    """Return the columns that a model needs besides text or tokens, so that they need not be named again."""
+    if task == "tag":
+        return columns_named(model._constraints)
+    return [name for name in getattr(model, "columns_in_", ()) if name != text]
+
+
+def columns_named(constraints: ConstraintSet | None) -> list[str]:
+    """Return the columns that constraints on sequences look at, so that they need not be named again."""
+    from tiltfit.language.document import to_document
+
+    found = (name for constraint in constraints or () for name in _columns(to_document(constraint)))
+    return list(dict.fromkeys(found))
+
+
+def _columns(document: Any) -> Iterator[str]:
+    if isinstance(document, dict):
+        # The value of a label called "column" is a number: { distribution = { column = 0.9 } }.
+        if isinstance(document.get("column"), str):
+            yield document["column"]
+        document = list(document.values())
+    if isinstance(document, list | tuple):
+        for value in document:
+            yield from _columns(value)
+
+
+def labels_of(task: Task, rows: Iterable[Any] | None) -> Iterator[Any]:
+    """Return every known label in y or in predictions, of documents or of the tokens of sequences."""
+    given = (row for row in (() if rows is None else rows) if row is not None)
+    return given if task == "classify" else (label for row in given for label in row if label is not None)
+
+
+def counts_of(task: Task, rows: Dataset | SequenceDataset) -> dict[str, int]:
+    """Return the numbers of what was read."""
+    counts = {"rows": len(rows), "labelled": int(rows.labelled.sum())}
+    if task == "tag":
+        lengths: Iterable[int] = map(len, rows.tokens)  # type: ignore[union-attr]
+        counts |= {"tokens": sum(lengths), "labelled_tokens": sum(1 for _ in labels_of(task, rows.y))}
+    return counts
+
+
+@contextmanager
+def located(task: Task, rows: Dataset | SequenceDataset) -> Iterator[None]:
+    """Add to errors about a sequence the file and the line where it begins."""
+    try:
+        yield
+    except TiltfitError as error:
+        if error.instance is None or task == "classify":
+            raise
+        where = f"Sequence {error.instance} begins at {rows.origins[error.instance]}."
+        raise error.with_message(f"{str(error).rstrip()} {where}") from error

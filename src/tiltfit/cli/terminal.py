@@ -1,13 +1,13 @@
-"""How commands speak: results on stdout, everything else on stderr, errors as one line and an exit code.
+"""How commands print: results on stdout, everything else on stderr, errors as one line and an exit code.
 
 ==== =============================================================
 code meaning
 ==== =============================================================
-0    done, or whoever reads stdout wants no more
+0    done, or the reader of stdout has closed it
 1    ``check`` found a problem
 2    an error: bad arguments, bad files, a combination that is refused
 130  interrupted from the keyboard
-143  interrupted by SIGTERM, where that is treated alike
+143  interrupted by SIGTERM, where that is treated in the same way
 ==== =============================================================
 """
 
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
-from tiltfit.cli.spelling import in_options, options_of
+from tiltfit.cli.options import OutputOptions
 from tiltfit.errors import ConstraintError, ConstraintFileError, TiltfitError, TiltfitWarning
 
 if TYPE_CHECKING:
@@ -38,11 +38,12 @@ _PIPE_WIDTH = 100  # of tables that go to a file or a pipe, which have no width
 ERROR = 2
 INTERRUPTED = 130
 TERMINATED = 143
+_ALL = OutputOptions()
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What was said before the command's name."""
+    """The options before the command's name."""
 
     debug: bool = False
 
@@ -72,19 +73,19 @@ class Terminal:
             sys.stdout.write(dumps(document, encoding=sys.stdout.encoding, indent=2) + "\n")
 
     def note(self, message: str) -> None:
-        """One line on stderr, once."""
+        """Print one line on stderr, once."""
         line = one_line(message)
         if line not in self._said and not self.quiet:
             self._said.add(line)
             self._line("note:", "yellow", line)
 
     def status(self, message: str) -> None:
-        """One line on stderr about work that goes on."""
+        """Print one line on stderr about work in progress."""
         if not self.quiet:
             self.err.print(one_line(message), markup=False, highlight=False, soft_wrap=True)
 
     def error(self, message: str) -> None:
-        """One line on stderr, always."""
+        """Print one line on stderr, always."""
         self._line("error:", "bold red", one_line(message))
 
     def _line(self, head: str, style: str, line: str) -> None:
@@ -94,19 +95,19 @@ class Terminal:
 
 
 def one_line(message: object) -> str:
-    """Text in one line, without control characters: messages quote files, and files may hold anything."""
+    """Return text as one line without control characters: messages quote files, and files may hold anything."""
     text = re.sub(r"[\r\n]+", " ", str(message)).rstrip()
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def dumps(document: Any, *, encoding: str | None, indent: int | None = None) -> str:
-    """JSON: NumPy's numbers as numbers, what is not finite as null, non-ASCII as it is where the encoding can."""
+    """Return JSON: NumPy's numbers as numbers, non-finite ones as null, non-ASCII unescaped where the encoding can."""
     utf8 = (encoding or "").lower().replace("-", "") == "utf8"
     return json.dumps(plain(document), indent=indent, ensure_ascii=not utf8, allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """``value`` made of what JSON knows."""
+    """Return ``value`` made of the types that JSON has."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
@@ -121,11 +122,11 @@ def plain(value: Any) -> Any:
 
 
 @contextmanager
-def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -> Iterator[Terminal]:
-    """The terminal of one command. Its errors end here: one line on stderr, an exit code, no traceback."""
-    terminal = Terminal(_console(sys.stdout), _console(sys.stderr), as_json, quiet)
-    debug = isinstance(ctx.obj, Settings) and ctx.obj.debug
-    options = options_of(ctx)
+def session(ctx: typer.Context, output: OutputOptions = _ALL) -> Iterator[Terminal]:
+    """Yield the terminal of one command. Its errors end here: one line on stderr, an exit code, no traceback."""
+    terminal = Terminal(_console(sys.stdout), _console(sys.stderr), output.as_json, output.quiet)
+    debug = getattr(ctx.obj, "debug", False)
+    options = _options_of(ctx)
     try:
         with _notes(terminal, options):
             yield terminal
@@ -133,7 +134,7 @@ def session(ctx: typer.Context, *, as_json: bool = False, quiet: bool = False) -
     except (typer.Exit, typer.BadParameter):
         raise
     except BrokenPipeError:
-        # Whoever reads stdout, like `head`, has seen enough. What is left must not fail again when Python ends.
+        # The reader of stdout, such as `head`, has closed it. The rest must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit from None
     except KeyboardInterrupt:
@@ -151,7 +152,7 @@ def _console(stream: TextIO) -> Console:
 
     class Piped(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # for ``session``; Rich would end the program with an exit code of its own
+            raise BrokenPipeError  # for ``session``; Rich would end the program with another exit code
 
     console = Piped(file=stream)
     if not console.is_terminal and "COLUMNS" not in os.environ:
@@ -160,9 +161,9 @@ def _console(stream: TextIO) -> Console:
 
 
 def _report(terminal: Terminal, error: Exception, options: Mapping[str, str]) -> None:
-    # What is wrong with a constraint is told in the words of its file, which has a beta of its own.
-    of_constraints = isinstance(error, ConstraintError | ConstraintFileError)
-    message = _message(error) if of_constraints else in_options(_message(error), options)
+    # A constraint file has its own keys, such as beta: errors about it keep their words.
+    of_file = isinstance(error, ConstraintError | ConstraintFileError)
+    message = _message(error) if of_file else in_options(_message(error), options)
     terminal.error(message)
     terminal.document({"error": one_line(message), "kind": type(error).__name__})
 
@@ -179,7 +180,7 @@ def _message(error: Exception) -> str:
 
 @contextmanager
 def _notes(terminal: Terminal, options: Mapping[str, str]) -> Iterator[None]:
-    """Warnings and warning logs become notes; deprecations are for developers, not for users of a command."""
+    """Turn warnings and warning logs into notes; deprecations are for developers, not for users of a command."""
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
         ours = issubclass(category, TiltfitWarning)
@@ -201,3 +202,42 @@ def _notes(terminal: Terminal, options: Mapping[str, str]) -> Iterator[None]:
             yield
     finally:
         logger.removeHandler(handler)
+
+
+# The library's messages name its parameters (``batch_size=0``); a command shows what is typed there.
+
+_OTHERWISE = {
+    "n_jobs": "jobs", "random_state": "seed", "columns": "column", "top": "constraints_from_labels",
+    "method_options": "method_option", "n_topics": "topics",
+}  # fmt: skip
+"""Parameters whose options have another name."""
+
+_METHOD_OPTION = r"""\bmethod_options=\{'(\w+)': ([^}]*\}*)\}"""  # of a dict that is typed NAME=VALUE
+_QUOTED = r"""(?<!\w)'[^'\n]*'|"[^"\n]*\""""
+
+
+def _options_of(ctx: typer.Context) -> dict[str, str]:
+    """Return the option of a command for every parameter that has one."""
+    found = {p.name: p.opts[0] for p in ctx.command.params if p.name is not None and p.opts[0].startswith("--")}
+    return found | {name: found[option] for name, option in _OTHERWISE.items() if option in found}
+
+
+def in_options(message: str, options: Mapping[str, str]) -> str:
+    """Return the message with options in place of parameters, for display; quoted names and values stay as they are.
+
+    >>> in_options("online batch_size=0 must be more. Use init='zeros', or text=.", {"batch_size": "--batch-size",
+    ...            "init": "--init", "text": "--text"})
+    "--batch-size 0 must be more. Use --init 'zeros', or --text."
+    """
+    if not options:
+        return message
+    if "method_options" in options:
+        message = re.sub(_METHOD_OPTION, rf"{options['method_options']} \1=\2", message)
+    names = "|".join(map(re.escape, options))
+    pattern = rf"({_QUOTED})|(?:\bonline )?(?<![\w.-])({names})=(?:True\b)?(?=([^\s.,;:)])?)"
+
+    def typed(found: re.Match[str]) -> str:
+        quoted, name, value = found.groups()
+        return str(quoted) if quoted else options[name] + (" " if value else "")
+
+    return re.sub(pattern, typed, message)

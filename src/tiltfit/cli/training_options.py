@@ -1,46 +1,206 @@
-"""Options that say how to train, by the names of the estimators' parameters."""
+"""Options that say how to train, as the parameters of an estimator; and ``--method-option NAME=VALUE``."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from tiltfit.cli.options import Only, option
+from tiltfit.errors import DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from tiltfit.cli.tasks import Task
 
 TRAINING = "Training (defaults: those of TiltClassifier and TiltTagger)"
 CLASSIFIER = "Training: classifiers"
 TAGGER = "Training: taggers"
+_WORDS = {"true": True, "false": False, "none": None}
 
-# Options whose names are not those of the parameters.
-RENAMED = {"jobs": "n_jobs", "seed": "random_state"}
+# Parameters of the estimators, by the name of the option.
+_SHARED = {name: name for name in ("model", "method", "alpha", "beta", "gamma", "scale", "solver", "init", "max_iter",
+                                   "tol")} | {"jobs": "n_jobs", "seed": "random_state"}  # fmt: skip
+_OWN: dict[Task, tuple[str, ...]] = {
+    "classify": ("vectorizer",),
+    "tag": ("weights", "inference", "valid_only", "boundaries"),
+}
 
 
-def training_option(text: str, panel: str = TRAINING, metavar: str | None = None) -> Any:
-    """An option of one of the panels above, without a default of its own."""
-    return typer.Option(help=text, rich_help_panel=panel, show_default=False, metavar=metavar)
+def training_option(name: str, text: str, panel: str = TRAINING, metavar: str | None = None) -> Any:
+    """Return an option of one of the panels above; the estimator has the default."""
+    return option(name, panel, text, metavar, default=False)
 
 
-ClassesOption = Annotated[
-    str | None, typer.Option(metavar="A,B,...", help="Classes, if no file names them all.", show_default=False)
+@dataclass(frozen=True)
+class TrainingOptions:
+    """How to train; None is the estimator's default."""
+
+    model: Annotated[
+        str | None, training_option("--model", "maxent, naive_bayes or bernoulli_naive_bayes; taggers: crf or hmm.")
+    ] = None
+    method: Annotated[
+        str | None,
+        training_option("--method", "ap, or one to compare it with: ge, codl, em, supervised, vote and others."),
+    ] = None
+    method_option: Annotated[
+        list[str] | None,
+        training_option("--method-option", "Option of the method, such as tau=0.5; repeatable.", metavar="NAME=VALUE"),
+    ] = None
+    alpha: Annotated[float | None, training_option("--alpha", "Strength of the ridge penalty on weights.")] = None
+    beta: Annotated[
+        float | None, training_option("--beta", "Softness of constraints: smaller is closer to the target.")
+    ] = None
+    gamma: Annotated[float | None, training_option("--gamma", "Weight of unlabelled against labelled data.")] = None
+    scale: Annotated[
+        str | None,
+        training_option("--scale", "unit or support: whether the pull of a constraint grows with the data."),
+    ] = None
+    solver: Annotated[str | None, training_option("--solver", "auto, alternating, joint, sgd or online.")] = None
+    init: Annotated[
+        str | None, training_option("--init", "Where to start: zeros, supervised, constraints or random.")
+    ] = None
+    max_iter: Annotated[int | None, training_option("--max-iter", "The largest number of rounds.")] = None
+    tol: Annotated[float | None, training_option("--tol", "Stop when the gradient is this small.")] = None
+    jobs: Annotated[int | None, training_option("--jobs", "Threads; -1: one per core.")] = None
+    seed: Annotated[
+        int | None, training_option("--seed", "Seed of random numbers (random starts, sampled statistics, sgd).")
+    ] = None
+    vectorizer: Annotated[
+        str | None,
+        training_option(
+            "--vectorizer", "auto, tfidf, counts, binary or hashing: how texts become features.", CLASSIFIER
+        ),
+    ] = None
+    lexicon: Annotated[
+        list[str] | None,
+        training_option(
+            "--lexicon",
+            "Word list, one entry per line, in which tokens are looked up; repeatable.",
+            TAGGER,
+            "NAME=FILE",
+        ),
+    ] = None
+    min_count: Annotated[
+        int | None, training_option("--min-count", "Drop attributes that occur less often.", TAGGER)
+    ] = None
+    hashing: Annotated[
+        int | None,
+        training_option("--hashing", "Hash attributes into this many columns: no vocabulary is learned.", TAGGER),
+    ] = None
+    weights: Annotated[
+        str | None,
+        training_option("--weights", "all, or observed: only the pairs of attribute and label seen in labels.", TAGGER),
+    ] = None
+    inference: Annotated[
+        str | None,
+        training_option(
+            "--inference", "auto, exact or sampled: how statistics of whole sequences are inferred.", TAGGER
+        ),
+    ] = None
+    valid_only: Annotated[
+        bool, option("--valid-only", TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.")
+    ] = False
+    boundaries: Annotated[
+        bool, option("--boundaries", TAGGER, "Weights for the first and the last label of a sequence.")
+    ] = False
+
+    @property
+    def lexicon_files(self) -> list[str]:
+        return [given.partition("=")[2] for given in self.lexicon or ()]
+
+    def parameters(self, task: Task) -> dict[str, Any]:
+        """Return the parameters of the task's estimator that were given."""
+        names = _SHARED | {name: name for name in _OWN[task]}
+        chosen = {target: getattr(self, name) for name, target in names.items()}
+        given = {name: value for name, value in chosen.items() if value is not None and value is not False}
+        if self.method_option:
+            given["method_options"] = method_options(self.method_option)
+        if task == "tag" and (features := self._features()):
+            given["features"] = features
+        return given
+
+    def _features(self) -> dict[str, Any]:
+        from tiltfit.data.readers import read_words
+
+        lists: dict[str, list[str]] = {}
+        for given in self.lexicon or ():
+            name, sign, path = given.partition("=")
+            if not name or not sign or not path:
+                raise DataError(f"--lexicon {given!r} must be NAME=FILE, such as --lexicon cities=cities.txt.")
+            if name in lists:
+                raise DataError(f"--lexicon names the list {name!r} twice. Give each its own name.")
+            lists[name] = read_words(path)
+        features = {"lexicons": lists or None, "min_count": self.min_count, "hashing": self.hashing}
+        return {name: value for name, value in features.items() if value is not None}
+
+
+ComparedTraining = Annotated[
+    TrainingOptions,
+    Only("alpha", "beta", "gamma", "scale", "init", "max_iter", "tol", "jobs", "vectorizer", "inference"),
 ]
-ModelOption = Annotated[
-    str | None, training_option("maxent, naive_bayes or bernoulli_naive_bayes; of taggers: crf or hmm.")
+OptionsOfMethods = Annotated[
+    list[str] | None,
+    training_option(
+        "--method-option",
+        "Option of one of the methods, such as codl.tau=0.5; repeatable.",
+        metavar="METHOD.NAME=VALUE",
+    ),
 ]
-MethodOption = Annotated[
-    str | None, training_option("ap, or what it is compared with: ge, codl, em, supervised, vote and others.")
-]
-AlphaOption = Annotated[float | None, training_option("Strength of the ridge penalty on weights.")]
-BetaOption = Annotated[float | None, training_option("Softness of constraints: smaller is closer to the target.")]
-GammaOption = Annotated[float | None, training_option("Weight of unlabelled against labelled data.")]
-ScaleOption = Annotated[
-    str | None, training_option("unit or support: whether the pull of a constraint grows with the data.")
-]
-InitOption = Annotated[str | None, training_option("Where to start: zeros, supervised, constraints or random.")]
-MaxIterOption = Annotated[int | None, training_option("At most this many rounds.")]
-TolOption = Annotated[float | None, training_option("Stop when the gradient is this small.")]
-JobsOption = Annotated[int | None, training_option("Threads; -1: one a core.")]
-VectorizerOption = Annotated[
-    str | None, training_option("auto, tfidf, counts, binary or hashing: how texts become features.", CLASSIFIER)
-]
-InferenceOption = Annotated[
-    str | None, training_option("auto, exact or sampled: how statistics of whole sequences are inferred.", TAGGER)
-]
+
+
+def method_options(given: Iterable[str]) -> dict[str, Any]:
+    """Return what ``--method-option`` says, by name. The estimator refuses options that the method does not have.
+
+    >>> method_options(["tau=0.5", "top_k=3", "rho=none", 'proportions={"a": 0.3, "b": 0.7}'])
+    {'tau': 0.5, 'top_k': 3, 'rho': None, 'proportions': {'a': 0.3, 'b': 0.7}}
+    """
+    found: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not name or not sign or not value:
+            raise DataError(f"--method-option {text!r} must be NAME=VALUE, such as --method-option tau=0.5.")
+        if name in found:
+            raise DataError(f"--method-option names {name!r} twice. Give it once.")
+        found[name] = _value(name, value)
+    return found
+
+
+def options_of_methods(given: Iterable[str], methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the same where several methods are compared: ``METHOD.NAME=VALUE``, by method.
+
+    >>> options_of_methods(["codl.tau=0.5", "codl.top_k=3", "entropy.strength=2"], ["ap", "codl", "entropy"])
+    {'codl': {'tau': 0.5, 'top_k': 3}, 'entropy': {'strength': 2}}
+    """
+    known = list(methods)
+    texts: dict[str, list[str]] = {}
+    for text in given:
+        method, dot, rest = text.partition("=")[0].partition(".")
+        if not dot or not method or not rest:
+            raise DataError(f"--method-option {text!r} must say whose it is: METHOD.NAME=VALUE, such as codl.tau=0.5.")
+        if method not in known:
+            raise DataError(
+                f"--method-option {text!r} is of a method that is not compared ({', '.join(known)})."
+                f"{did_you_mean(method, known)}"
+            )
+        texts.setdefault(method, []).append(text.removeprefix(f"{method}."))
+    return {method: method_options(options) for method, options in texts.items()}
+
+
+def _value(name: str, text: str) -> Any:
+    """Return a number, a truth value, none, a JSON object, or else the text."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if text.startswith("{"):
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise DataError(
+                f'--method-option {name}={text!r:.60} is not a JSON object, such as {{"a": 0.3, "b": 0.7}}: {error}.'
+            ) from error
+    return text

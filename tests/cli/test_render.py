@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
-from tiltfit.cli.progress import progress_bar
+from tiltfit.cli.render import progress_bar
 from tiltfit.cli.terminal import Terminal
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltfit.cli.tagged_output import TaggedPredictions, choose_layout, write_tagged
+from tiltfit.cli.predictions import TaggedPredictions, choose_layout, write_tagged
 from tiltfit.data.positions import unfit
 from tiltfit.data.readers import read_sequences
 from tiltfit.errors import DataError, FileError
