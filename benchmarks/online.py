@@ -34,7 +34,6 @@ from tiltfit.data.corpora import available
 from tiltfit.estimators.encoders import TextEncoder
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.streaming import Stream, online_options
-from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
 from tiltfit.methods.joint import solve_jointly
@@ -42,7 +41,7 @@ from tiltfit.methods.method import Run
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.samples.labels import row_targets
 from tiltfit.samples.sample import Sample
 
@@ -83,8 +82,7 @@ class Prepared:
                 constraints.with_classes(classes.tolist()),
                 Sample(encoder.inputs(task.train), classes.tolist(), model.structure, labels, weight),
                 options.strength,
-                Workers(),
-                online=True,
+                Grounding(online=True),
             )
         problem = Problem(model, labels, weight, np.ones(model.n_weights), 1.0, grounded.tilt, grounded.touched)
         return Prepared(

@@ -21,8 +21,9 @@ from tiltfit.inference.chain import Chains
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.projections.grounding import Strength, ground
+from tiltfit.projections.grounding import Grounding, ground
 from tiltfit.projections.information import Start
+from tiltfit.projections.strength import Strength
 from tiltfit.samples.sample import Sample
 
 NOTHING = np.empty(0, dtype=np.intp)
@@ -52,7 +53,9 @@ def constrained(tokens: Tokens, constraints: Sequence[Constraint], workers: Work
     stated = ConstraintSet.of(list(constraints)).with_classes(tokens.classes)
     inputs, weight = as_sequences(tokens.sentences()), np.ones(tokens.n_sequences)
     strength = Strength(0.05, "unit")
-    grounded = ground(stated, Sample(inputs, tokens.classes, crf.structure, unknown, weight), strength, workers)
+    grounded = ground(
+        stated, Sample(inputs, tokens.classes, crf.structure, unknown, weight), strength, Grounding(workers)
+    )
     return Problem(crf, unknown, weight, _ridge(crf, alpha), 1.0, grounded.tilt, grounded.touched)
 
 

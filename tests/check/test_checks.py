@@ -137,7 +137,7 @@ def test_kinds_of_input() -> None:
 @pytest.mark.parametrize(
     ("constraint", "X", "y", "message"),
     [
-        (expect.stay().about(0.9, name="stay"), TEXTS, None, "speaks of sequences"),
+        (expect.stay().about(0.9, name="stay"), TEXTS, None, "is about sequences"),
         (expect("hockey", given=column("age").above(3)).about(0.5), TEXTS, None, "needs a data frame"),
         (PUCK, TEXTS, ["hocky", *[None] * 4], 'Did you mean "hockey"'),
         (

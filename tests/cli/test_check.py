@@ -116,7 +116,7 @@ def test_constraint_on_sequences_cannot_be_asked_of_documents(folder: Path) -> N
     assert run("c.toml")[0] == 0
     code, _, err = run("c.toml", "--data", "d.jsonl")
     assert code == 1
-    assert "error: The constraint 'stays' speaks of sequences" in err
+    assert "error: The constraint 'stays' is about sequences" in err
 
 
 def test_column_conditions_need_the_column(folder: Path) -> None:

@@ -106,7 +106,7 @@ def test_constraints_on_sequences_cannot_train_a_classifier(tagging: Path, tmp_p
     err = refused(*base)
     assert "the constraint 'goes on' is about sequences" in err
     assert "Say --task classify or --task tag" in err
-    assert "'goes on' speaks of sequences, but a classifier" in refused(*base, "--task", "classify")
+    assert "'goes on' is about sequences, but a classifier" in refused(*base, "--task", "classify")
     assert "there is no tokens field 'tokens'" in refused(*base, "--task", "tag")
 
 

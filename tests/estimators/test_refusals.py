@@ -44,7 +44,7 @@ def test_a_word_in_the_wrong_place_is_told_where_it_belongs(estimator, given, hi
 # Votes
 
 
-@pytest.mark.filterwarnings("ignore:.*rests")
+@pytest.mark.filterwarnings("ignore:.*is inactive")
 @pytest.mark.parametrize("method", ["vote", "label_model"])
 def test_nothing_to_vote_on_is_told_as_what_it_is(method):
     with pytest.raises(DataError, match="all of it is labelled. Use method='supervised'"):

@@ -14,7 +14,8 @@ from tiltfit.errors import DataError, NotSavedWarning, UnsupportedError
 from tiltfit.explain.disputes import _share_distance
 from tiltfit.explain.statements import Statement
 from tiltfit.language.conditions import column
-from tiltfit.projections.expected import Feature
+from tiltfit.language.relations import Target
+from tiltfit.projections.components import Component
 
 TEXTS = ["puck goal ice", "puck ice", "goal puck", "bat ball base", "bat base", "ball bat puck", "ice rink", "bat ice"]
 SAID = [
@@ -160,7 +161,7 @@ def test_bad_input(classifier, tmp_path):
 def test_a_share_of_another_event_that_moves_nothing_is_off_where_its_difference_is(relation, sides):
     """E[event − u·other] is 0 where the share is u: not the distance of p(event) from u."""
     said = getattr(expect.change(given=punctuation.before, of=expect.change()), relation)(0.3)
-    statement = Statement(0, said, "x", Feature([], share=0.3), np.zeros(1))
+    statement = Statement(0, said, "x", Component(0, said, Target(-1, 0, 0, share=0.3), []), np.zeros(1))
     value = np.array([-0.2, 0.0, 0.1])
     wanted = sides[0] * np.maximum(-value, 0) + sides[1] * np.maximum(value, 0)
     assert _share_distance(statement, value) == pytest.approx(wanted)

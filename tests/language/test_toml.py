@@ -163,7 +163,7 @@ REFUSED = {
         'label = "a"\nexactly = 0.5\npenalty = "l1"',
         "`penalty` goes with `about`, not with `exactly`",
     ),
-    "unknown penalty": ('label = "a"\nabout = 0.5\npenalty = "l3"', "penalty='l3' is unknown"),
+    "unknown penalty": ('label = "a"\nabout = 0.5\npenalty = "l3"', "There is no penalty 'l3'; known are l1, l2"),
     "text for a number": ('label = "a"\nabout = "0.5"', "`about` must be a number, but is a string."),
     "bool for a number": ('label = "a"\nabout = true', "`about` must be a number, but is a bool."),
     "one bound": ('label = "a"\nbetween = [0.5]', "must be two numbers [low, high], but has 1"),

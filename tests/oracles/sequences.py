@@ -16,13 +16,13 @@ import numpy as np
 from scipy.special import entr, logsumexp
 
 from tiltfit.data.sequences import as_sequences
-from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.relations import About, DistributedAs
-from tiltfit.projections.grounding import Grounded, Strength, ground
+from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.projections.information import Projection, information_projection
+from tiltfit.projections.strength import Strength
 from tiltfit.samples.sample import Sample
 
 BETA = 0.05
@@ -113,7 +113,7 @@ class World:
         found = ConstraintSet(tuple(constraints)).with_classes(self.classes)
         strength = Strength(BETA, scale)
         sample = Sample(inputs, self.classes, self.structure, codes, self.weights)
-        return ground(found, sample, strength, Workers(), **options)  # type: ignore[arg-type]
+        return ground(found, sample, strength, Grounding(**options))  # type: ignore[arg-type]
 
     def project(self, grounded: Grounded, **options: float) -> Projection:
         """The library's information projection of this world's model."""

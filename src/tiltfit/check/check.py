@@ -19,7 +19,6 @@ from tiltfit.check.statements import Statement, statements_of, states_labels
 from tiltfit.check.support import Support, Supports, find_supports
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ConflictError, TiltfitWarning
-from tiltfit.execution.workers import Workers
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.projections.grounding import ground
 from tiltfit.projections.strength import Strength
@@ -173,7 +172,7 @@ def _impossible(constraints: ConstraintSet, data: Data, numbers: Iterable[int]) 
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", TiltfitWarning)  # supports tell where it fires
-                ground(alone, replace(sample, labels=labels), Strength(1.0, "unit"), Workers())
+                ground(alone, replace(sample, labels=labels), Strength(1.0, "unit"))
         except ConflictError as error:
             yield str(error)
 

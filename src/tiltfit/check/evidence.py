@@ -15,7 +15,6 @@ from tiltfit.estimators.label_statistics import LabelStatistics
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.prose import amount, percent, show
-from tiltfit.language.relations import DistributedAs
 from tiltfit.language.values import Label
 
 CONFIDENCE = 0.95
@@ -72,7 +71,7 @@ def _evidence(number: int, constraint: Constraint, here: LabelStatistics, unit: 
     if constraint.of is not None or constraint.per != "dataset":
         return
     relation = constraint.relation
-    if isinstance(relation, DistributedAs):
+    if relation.shares:
         for label, target in relation.shares:
             shown = here.share(Labels((label,)), constraint.given)
             if shown is not None:

@@ -11,14 +11,10 @@ import numpy as np
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.check.data import Data
 from tiltfit.check.support import places_of
-from tiltfit.inference.chain import Chains
 from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.event import Event, Labels
-from tiltfit.language.events import End, Start
-from tiltfit.language.relations import DistributedAs
-from tiltfit.language.values import Label, match
-from tiltfit.projections.expected import is_local
+from tiltfit.language.event import indicator
+from tiltfit.language.values import Label
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,14 +41,9 @@ class Statement:
     component: Label | None = None
 
 
-def is_local_event(event: Event) -> bool:
-    """Whether an event is about the label of one position: of any, of the first or of the last."""
-    return isinstance(event, Labels | Start | End)
-
-
 def states_labels(constraint: Constraint) -> bool:
-    """Whether it speaks of labels of single positions, and so can be stated in a linear programme over them."""
-    return constraint.of is None and is_local_event(constraint.event)
+    """Whether it is about labels of single positions, so it can be stated in a linear programme over them."""
+    return constraint.of is None and constraint.event.place is not None
 
 
 def statements_of(constraints: ConstraintSet, data: Data, usable: tuple[int, ...]) -> list[Statement]:
@@ -81,15 +72,10 @@ Stated = tuple[BoolArray, tuple[float, float], Label | None]
 
 def _stated(constraint: Constraint, classes: list[Any]) -> Iterator[Stated]:
     """The labels, between which shares they must lie, and the class if it is a part of a distribution."""
-    relation = constraint.relation
-    if isinstance(relation, DistributedAs):
-        shares = {match(name, classes): share for name, share in relation.shares}
-        for k, label in enumerate(classes):
-            target = shares.get(k, 0.0)
-            yield np.arange(len(classes)) == k, (target, target), label
-        return
-    labels = np.isin(np.arange(len(classes)), np.array([match(name, classes) for name in constraint.event.names]))
-    yield labels, relation.interval if relation.hard else (relation.numbers[0], relation.numbers[0]), None
+    named = indicator(constraint.event.names, classes) > 0
+    for target in constraint.targets(classes):
+        labels = named if target.label is None else np.arange(len(classes)) == target.number
+        yield labels, (target.low, target.high), target.label
 
 
 def _groups(constraint: Constraint, data: Data) -> tuple[IntArray, bool]:
@@ -97,8 +83,8 @@ def _groups(constraint: Constraint, data: Data) -> tuple[IntArray, bool]:
     if isinstance(constraint.per, Column):
         values = data.sample.inputs.column(constraint.per.name)
         return np.unique(values.astype(str), return_inverse=True)[1].astype(np.intp), False
-    if not is_local(constraint):
+    if not constraint.is_local:
         return np.zeros(data.n, dtype=np.intp), False
-    if isinstance(data.sample.structure, Chains) and isinstance(constraint.event, Labels):
+    if data.is_sequences and constraint.event.place == "all":
         return data.sample.instance, False
     return np.zeros(data.n, dtype=np.intp), True  # documents, and the first or last token of sequences

@@ -16,9 +16,8 @@ from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.sentences import describe, titled
-from tiltfit.projections.expected import whole_statistic
+from tiltfit.projections.components import whole_statistic
 from tiltfit.projections.grounding import refuse_for_documents
-from tiltfit.projections.occurrences import pieces
 
 
 @dataclass(frozen=True)
@@ -109,10 +108,10 @@ def _places_in_sequences(constraint: Constraint, data: Data, structure: Chains) 
     if whole_statistic(constraint, classes, titled(constraint, "tokens")) is not None:  # refuses what there is not
         return np.isin(np.arange(data.n), structure.first), len(structure)
     # A distribution has no event of its own: it speaks of all labels.
-    found = pieces(event if event.names or event.is_sequence else Labels(tuple(classes)), classes, structure)
+    found = (event if event.names or event.is_sequence else Labels(tuple(classes))).terms(classes, structure)
     if among is not None:
-        pieces(constraint.event, classes, structure)  # refuses what cannot be trained
-    could = np.logical_or.reduce([piece.at for piece in found])
+        constraint.event.tables(classes)  # refuses what cannot be trained
+    could = np.logical_or.reduce([term.at for term in found])
     fires = could & data.sample.fires(where)
     return fires, len(structure) if event.counts and among is None else int(could.sum())
 

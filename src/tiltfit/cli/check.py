@@ -146,7 +146,7 @@ def _no_counts(constraints: ConstraintSet) -> list[str]:
     if not any(c.event.whole for c in constraints):
         return []
     from tiltfit.language.sentences import titled
-    from tiltfit.projections.expected import whole_statistic
+    from tiltfit.projections.components import whole_statistic
 
     classes = list(constraints.classes or dict.fromkeys(name for c in constraints for name in c.names))
     errors = []

@@ -44,7 +44,7 @@ from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import GENERATIVE, as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.samples.labels import as_objects, find_unlabelled, row_targets, warn_unspoken_classes
 from tiltfit.samples.sample import Sample
 
@@ -273,8 +273,11 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         grounded = ground_for(
             options.method, constraints,
             Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), options.strength,
-            workers, check=lambda grounded: None, online=options.solver == "online", separate=options.method.separate,
-            violations=options.method.violations, base=model.base,
+            Grounding(
+                workers, online=options.solver == "online", separate=options.method.separate,
+                violations=options.method.violations, base=model.base,
+            ),
+            check=lambda grounded: None,
         )  # fmt: skip
         told = grounded.tilt is not None or bool(np.any(labels >= 0))
         options.check_anything(told, "row")
@@ -549,7 +552,7 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
                 f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         sample = Sample(inputs, self.classes_.tolist(), Independent(inputs.n), labels, weight, banned)
-        return ground(self._constraints, sample, self._strength, workers, part=part)
+        return ground(self._constraints, sample, self._strength, Grounding(workers, part=part))
 
     @property
     def _base_now(self) -> Any:

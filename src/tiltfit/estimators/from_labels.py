@@ -299,7 +299,7 @@ def _template(template: object, here: Sample) -> Template:
                 f"templates= names {template!r}: known are {known}.{did_you_mean(template, _FAMILIES)}"
             )
         if not here.is_sequences and template not in _DOCUMENTS:
-            raise UnsupportedError(f"templates={template!r} speaks of sequences, but y has one label a document.")
+            raise UnsupportedError(f"templates={template!r} is about sequences, but y has one label a document.")
         return template
     if isinstance(template, Constraint):
         raise ConstraintError(f"templates= holds {template!r}, which says its target already: leave the relation out.")
@@ -321,7 +321,7 @@ def _expectation(template: Expectation, here: Sample) -> Template:
         return template.given
     if template.event.is_sequence and not here.is_sequences:
         raise UnsupportedError(
-            f"templates= holds {template!r}, which speaks of sequences, but y has one label a document."
+            f"templates= holds {template!r}, which is about sequences, but y has one label a document."
         )
     if template.event.whole and template.given is not None:
         raise UnsupportedError(

@@ -10,9 +10,7 @@ import numpy as np
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.estimators.intervals import Mean, Share, shares
 from tiltfit.language.condition import Condition
-from tiltfit.language.event import Event
-from tiltfit.language.events import End, Start
-from tiltfit.projections.occurrences import Piece, pieces, statistic_of
+from tiltfit.language.event import Event, Term
 from tiltfit.samples.sample import Sample
 
 
@@ -38,14 +36,12 @@ class LabelStatistics:
     def share(self, event: Event, given: Condition | None) -> Share | None:
         """How often the event happened where it could and ``given`` fires; None if that was nowhere."""
         sample = self.sample
-        (piece,) = pieces(event, sample.classes, sample.structure)
-        at = np.flatnonzero(piece.at & sample.fires(given) & self._known(piece))
+        (term,) = event.terms(sample.classes, sample.structure)
+        at = np.flatnonzero(term.at & sample.fires(given) & self._known(term))
         if not len(at):
             return None
-        noun = (
-            "sequences" if isinstance(event, Start | End) else "transitions" if piece.on_edges else sample.inputs.unit
-        )
-        return shares((self._value(piece, at) > 0).astype(np.intp), sample.instance[at], 2, noun)[1]
+        noun = "sequences" if event.per_sequence else "transitions" if term.on_edges else sample.inputs.unit
+        return shares((term.values(sample.labels, at) > 0).astype(np.intp), sample.instance[at], 2, noun)[1]
 
     def mean(self, event: Event, given: Condition | None) -> Mean | Share | None:
         """How often the event happened in completely labelled sequences; None if there are fewer than two."""
@@ -59,7 +55,8 @@ class LabelStatistics:
     def _statistic(self, event: Event) -> tuple[FloatArray, bool]:
         """Its value on every complete sequence, and whether it can only be 0 or 1."""
         sample = self.sample
-        statistic = statistic_of(event, sample.classes)
+        statistic = event.statistic(sample.classes)
+        assert statistic is not None
         each = (sample.labels[sample.structure.positions(np.array([s]))] for s in self.complete)
         counts = np.array([statistic.count(labels) for labels in each])
         return counts, (statistic.least, statistic.most) == (0.0, 1.0)
@@ -67,18 +64,13 @@ class LabelStatistics:
     def _sums(self, event: Event, given: Condition | None) -> FloatArray:
         sample, fires = self.sample, self.sample.fires(given)
         sums = np.zeros(len(sample.structure))
-        for piece in pieces(event, sample.classes, sample.structure):
-            at = np.flatnonzero(piece.at & fires & self._known(piece))
-            np.add.at(sums, sample.instance[at], self._value(piece, at))
+        for term in event.terms(sample.classes, sample.structure):
+            at = np.flatnonzero(term.at & fires & self._known(term))
+            np.add.at(sums, sample.instance[at], term.values(sample.labels, at))
         return np.asarray(sums[self.complete])
 
-    def _known(self, piece: Piece) -> BoolArray:
+    def _known(self, term: Term) -> BoolArray:
         known = self.sample.labels >= 0
-        if piece.on_edges:
+        if term.on_edges:
             known[1:] &= self.sample.labels[:-1] >= 0
         return np.asarray(known)
-
-    def _value(self, piece: Piece, at: IntArray) -> FloatArray:
-        labels = self.sample.labels
-        where = (labels[at - 1], labels[at]) if piece.on_edges else (labels[at],)
-        return np.asarray(piece.table[where])

@@ -35,21 +35,29 @@ from tiltfit.methods.method import Method, Run, Task
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.model import Model
 from tiltfit.optimize.result import Stop
-from tiltfit.projections.grounding import Grounded, Key, ground
+from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
 from tiltfit.projections.information import Projection, project
+from tiltfit.projections.strength import Strength
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.report.sampling import allowance, warn_sampling
+from tiltfit.samples.sample import Sample
 
 
 def ground_for(
-    method: Method, constraints: ConstraintSet, *arguments: Any, check: Callable[[Grounded], None], **how: Any
+    method: Method,
+    constraints: ConstraintSet,
+    sample: Sample,
+    strength: Strength,
+    how: Grounding,
+    *,
+    check: Callable[[Grounded], None],
 ) -> Grounded:
     """``ground`` for a method, and ``check`` of the result. Constraints that cannot hold together are no reason to stop
     one that does not follow them: it is said, and they are softened for the report, which tells how far the model is
     from each. (A ``distributed_as`` with a label that known labels rule out has no soft form, and is refused.)"""
     try:
-        grounded = ground(constraints, *arguments, **how)
+        grounded = ground(constraints, sample, strength, how)
         check(grounded)
         return grounded
     except ConflictError as error:
@@ -58,8 +66,8 @@ def ground_for(
         conflict = error
     soft = tuple(replace(c, slack=1.0) if c.is_hard else c for c in constraints)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TiltfitWarning)  # what rests has been said
-        grounded = ground(ConstraintSet(soft, constraints.classes), *arguments, **how)
+        warnings.simplefilter("ignore", TiltfitWarning)  # what is inactive has been reported
+        grounded = ground(ConstraintSet(soft, constraints.classes), sample, strength, how)
     check(grounded)
     warnings.warn(
         f"{conflict} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "

@@ -22,7 +22,7 @@ from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
 from tiltfit.models.generative import GENERATIVE
-from tiltfit.projections.grounding import Strength
+from tiltfit.projections.strength import Strength
 
 SCALES = ("unit", "support")
 CLASSIFIERS = ("maxent", "naive_bayes", "bernoulli_naive_bayes")

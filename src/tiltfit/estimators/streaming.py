@@ -27,9 +27,9 @@ from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
 from tiltfit.penalties.penalty import Penalty
+from tiltfit.projections.components import penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
-from tiltfit.projections.rows import penalty_of
 from tiltfit.projections.strength import Strength
 from tiltfit.report.stream import report_stream
 
@@ -159,8 +159,9 @@ class Stream:
         """U of a row at a support of 1, and the share of another event that it is compared with."""
         number, component, _ = key
         constraint, rate = constraints[number], self.strength.rates.get(number, 1.0)
-        share = float("nan") if constraint.of is None else sorted(set(constraint.relation.numbers))[-1 - component]
-        return penalty_of(constraint, component, np.ones(1), self.strength, rate, classes), share
+        target = next(target for target in constraint.targets(classes) if target.number == component)
+        share = float("nan") if constraint.of is None else target.share
+        return penalty_of(constraint, target, np.ones(1), self.strength, rate), share
 
     def prices(self) -> dict[Key, float]:
         """θ of every row, by what it speaks of."""

@@ -45,7 +45,7 @@ from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
 from tiltfit.models.generative import as_model, refuse_counts
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.projections.grounding import Grounded, ground
+from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.samples.labels import tag_targets
 from tiltfit.samples.sample import Sample, instance_weights
 
@@ -258,10 +258,12 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         inputs = sequences
         grounded = ground_for(
             options.method, constraints,
-            Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), strength, workers,
-            check=partial(refuse_impossible, model), inference=self.inference, seed=seed,
-            online=options.solver == "online", separate=options.method.separate,
-            violations=options.method.violations, base=model.base,
+            Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), strength,
+            Grounding(
+                workers, self.inference, seed, online=options.solver == "online", separate=options.method.separate,
+                violations=options.method.violations, base=model.base,
+            ),
+            check=partial(refuse_impossible, model),
         )  # fmt: skip
         votes = options.votes(constraints, inputs)
         problem = Problem(
@@ -481,8 +483,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 local,
                 Sample(sequences, names, chains, problem.labels, problem.weight, banned),
                 options.strength,
-                model.workers,
-                base=model.base,
+                Grounding(model.workers, base=model.base),
             )
         if grounded.tilt is None and not len(problem.labelled):
             return None
@@ -532,11 +533,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             self._constraints,
             Sample(sequences, self.classes_.tolist(), model.structure, labels, weight, banned),
             self._strength,
-            model.workers,
-            inference=self._inference[0],
-            seed=self._inference[1],
-            part=part,
-            base=model.base,
+            Grounding(model.workers, *self._inference, part=part, base=model.base),
         )
         refuse_impossible(model, grounded)
         return grounded

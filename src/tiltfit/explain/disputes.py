@@ -25,7 +25,6 @@ from tiltfit.explain.entries import Entries
 from tiltfit.explain.expectations import Expectations, reach
 from tiltfit.explain.statements import Statement, state, unknown_only
 from tiltfit.explain.view import Estimator, View, check_explainable
-from tiltfit.language.relations import DistributedAs
 from tiltfit.report.entry import signed
 
 _LEAST = 1e-6  # less than that is no fight
@@ -116,7 +115,7 @@ def disputes(estimator: Estimator, X: Any, y: Any = None, *, top: int = 5) -> Di
     for _, listed in groupby(said, key=lambda s: (s.number, s.label)):
         # A share of another event between two bounds has a row for each: the one that acts tells.
         statement = max(listed, key=lambda s: float(np.max(np.abs(s.price), initial=0.0)))
-        rests = statement.number in grounded.resting
+        rests = statement.number in grounded.inactive
         entries.append(
             Dispute(statement.title, None, 0, statement.counts) if rests else _dispute(statement, measured, top)
         )
@@ -153,14 +152,14 @@ def _shared(statement: Statement, measured: Expectations) -> _Measured:
     sample = measured.view.sample
     feature = unknown_only(statement.feature, sample)
     at = np.zeros(sample.inputs.n, dtype=np.bool_)
-    for piece in feature.pieces:
-        at |= piece.at
+    for term in feature.terms:
+        at |= term.at
     places = np.flatnonzero(at & (sample.position_weight > 0))
-    p, q = (v[places] for v in measured.of_pieces(feature.pieces))
+    p, q = (v[places] for v in measured.of_terms(feature.terms))
     value = p
     if feature.event is not None:
-        event = unknown_only(replace(feature, pieces=feature.event), sample)
-        p, q = (v[places] for v in measured.of_pieces(event.pieces))
+        event = unknown_only(replace(feature, terms=feature.event), sample)
+        p, q = (v[places] for v in measured.of_terms(event.terms))
     least, most = (v[places] for v in reach(feature, sample.inputs.n))
     direction = _direction(statement, sample.instance[places])
     still = _distance(statement, p) if feature.event is None else _share_distance(statement, value)
@@ -184,9 +183,9 @@ def _counted(statement: Statement, measured: Expectations) -> _Measured:
 def _centred(listed: Iterable[Statement], view: View) -> list[Statement]:
     """The statements of one constraint; the prices of a distribution less their mean under p, which moves nothing."""
     said = list(listed)
-    if not isinstance(said[0].constraint.relation, DistributedAs):
+    if said[0].label is None:
         return said
-    at = np.flatnonzero(said[0].feature.pieces[0].at)
+    at = np.flatnonzero(said[0].feature.terms[0].at)
     share = view.marginals.node[at].mean(axis=0) if len(at) else np.zeros(len(said))
     mean = share @ np.stack([s.price for s in said])
     return [replace(s, price=np.where(s.price == 0, 0.0, s.price - mean)) for s in said]
@@ -204,18 +203,13 @@ def _direction(statement: Statement, instance: IntArray) -> FloatArray:
 
 def _distance(statement: Statement, p: FloatArray) -> FloatArray:
     """How far p(event) is from the targets."""
-    relation = statement.constraint.relation
-    if isinstance(relation, DistributedAs):
-        target = {str(name): share for name, share in relation.shares}.get(str(statement.label), 0.0)
-        low, high = target, target
-    else:
-        low, high = relation.interval if relation.hard else (min(relation.numbers), max(relation.numbers))
+    low, high = statement.feature.target.low, statement.feature.target.high
     return np.asarray(np.maximum(0.0, np.maximum(low - p, p - high)))
 
 
 def _share_distance(statement: Statement, value: FloatArray) -> FloatArray:
     """How far E[event − u·other] is from 0, on the side that u bounds."""
-    relation, u = statement.constraint.relation, statement.feature.share
+    relation, u = statement.constraint.relation, statement.feature.target.share
     low, high = relation.interval if relation.hard else (u, u)
     short = -value if u <= low else np.zeros_like(value)
     return np.asarray(np.maximum(0.0, np.maximum(short, value if u >= high else 0.0)))

@@ -19,9 +19,9 @@ from tiltfit.explain.view import View
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.priced import PricedChains
-from tiltfit.projections.expected import Feature
+from tiltfit.language.event import Term
+from tiltfit.projections.components import Component
 from tiltfit.projections.grounding import Grounded
-from tiltfit.projections.occurrences import Piece
 
 _ROOM = 1 << 22  # numbers in the edge marginals of the sequences at hand
 
@@ -34,14 +34,14 @@ class Expectations:
     grounded: Grounded
     projected: Projected | None
 
-    def of_pieces(self, pieces: list[Piece]) -> tuple[FloatArray, FloatArray]:
-        """Σ over the pieces of E[table] at every position, under p and under q."""
+    def of_terms(self, terms: list[Term]) -> tuple[FloatArray, FloatArray]:
+        """Σ over the terms of E[table] at every position, under p and under q."""
         view, found = self.view, self.projected
-        p = _values(pieces, view.model.structure, view.potentials, view.marginals.node)
+        p = _values(terms, view.model.structure, view.potentials, view.marginals.node)
         q = p.copy()
         if found is not None:
             here = view.model.structure.positions(self.grounded.touched)
-            there = [Piece(piece.at[here], piece.table) for piece in pieces]
+            there = [Term(term.at[here], term.table) for term in terms]
             q[here] = _values(there, found.structure, found.potentials, found.marginals.node)
         return p, q
 
@@ -51,7 +51,7 @@ class Expectations:
         if feature.statistic is not None:
             return self._of_statistic(statement)
         instance, n = self.view.sample.instance, len(self.view.number)
-        p, q = self.of_pieces(feature.pieces)
+        p, q = self.of_terms(feature.terms)
         sums = (np.bincount(instance, weights=v, minlength=n).astype(np.float64) for v in (p, q))
         return next(sums), next(sums)
 
@@ -86,24 +86,24 @@ def _means(chains: PricedChains, potentials: Potentials, column: int, view: View
     return np.asarray(found.whole[:, column]).copy()
 
 
-def reach(feature: Feature, n: int) -> tuple[FloatArray, FloatArray]:
+def reach(feature: Component, n: int) -> tuple[FloatArray, FloatArray]:
     """The least and the greatest value of f′ at every position."""
     least, most = np.zeros(n), np.zeros(n)
-    for piece in feature.pieces:
-        least[piece.at] += piece.table.min()
-        most[piece.at] += piece.table.max()
+    for term in feature.terms:
+        least[term.at] += term.table.min()
+        most[term.at] += term.table.max()
     return least, most
 
 
-def _values(pieces: list[Piece], structure: Any, potentials: Potentials, node: FloatArray) -> FloatArray:
+def _values(terms: list[Term], structure: Any, potentials: Potentials, node: FloatArray) -> FloatArray:
     values = np.zeros(len(node))
-    for piece in (p for p in pieces if not p.on_edges):
-        values[piece.at] += node[piece.at] @ piece.table
-    on_edges = [p for p in pieces if p.on_edges and p.at.any()]
+    for term in (p for p in terms if not p.on_edges):
+        values[term.at] += node[term.at] @ term.table
+    on_edges = [p for p in terms if p.on_edges and p.at.any()]
     if on_edges:
         for positions, edge in _edges(structure, potentials):
-            for piece in on_edges:
-                values[positions] += piece.at[positions] * np.einsum("tij,ij->t", edge, piece.table)
+            for term in on_edges:
+                values[positions] += term.at[positions] * np.einsum("tij,ij->t", edge, term.table)
     return values
 
 

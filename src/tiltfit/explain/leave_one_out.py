@@ -21,7 +21,6 @@ from tiltfit.explain.entries import Entries
 from tiltfit.explain.refit import changed, fit_all, fit_with, labels_of, stated, unit_of
 from tiltfit.explain.view import Estimator
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
 
 _FIGHTS = 0.02  # what the others gain, on average, from where on a constraint is said to fight them
@@ -127,7 +126,7 @@ def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = Non
 def _missed(fitted: Estimator, constraints: ConstraintSet) -> list[float]:
     """By how much every constraint misses its target, under q; of a distribution the class that misses most."""
     told = iter(fitted.constraint_report_)
-    sizes = [len(fitted.classes_) if isinstance(c.relation, DistributedAs) else 1 for c in constraints]
+    sizes = [len(c.relation.targets(list(fitted.classes_))) for c in constraints]
     return [max(entry.relative(entry.violation, entry.projected) for entry in islice(told, size)) for size in sizes]
 
 

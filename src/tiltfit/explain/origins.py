@@ -234,9 +234,9 @@ def _nodes(whole: Potentials) -> tuple[FloatArray, FloatArray]:
 def _on_edges(statement: Statement, view: View, positions: IntArray) -> FloatArray:
     """The price of the statement at every position whose edge it looks at, 0 elsewhere."""
     at = np.zeros(len(positions), dtype=np.bool_)
-    for piece in statement.feature.pieces:
-        if piece.on_edges:
-            at |= piece.at[positions]
+    for term in statement.feature.terms:
+        if term.on_edges:
+            at |= term.at[positions]
     return np.asarray(at * statement.price[view.sample.instance[positions]])
 
 
@@ -260,12 +260,12 @@ def _direction(statement: Statement, view: View, positions: IntArray, example: I
     price, n_labels = statement.price[view.sample.instance[positions]], len(view.classes)
     node = np.zeros((len(positions), n_labels))
     edge = np.zeros((len(example), n_labels, n_labels)) if len(example) else None
-    for piece in statement.feature.pieces:
-        at = piece.at[positions]
-        if not piece.on_edges:
-            node[at] += price[at, None] * piece.table
+    for term in statement.feature.terms:
+        at = term.at[positions]
+        if not term.on_edges:
+            node[at] += price[at, None] * term.table
         elif edge is not None:
-            edge += (at * price)[example][:, None, None] * piece.table
+            edge += (at * price)[example][:, None, None] * term.table
     fires = np.any(node != 0, axis=1)
     place = np.where(fires, np.cumsum(fires) - 1, -1).astype(np.int32)
     # Kernels look up the first entry even where there is none.

@@ -20,7 +20,6 @@ from tiltfit.explain.refit import changed, fit_all, fit_with, labels_of, shares_
 from tiltfit.explain.view import Estimator
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.prose import amount, percent
-from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import titled
 from tiltfit.language.values import Label
 
@@ -147,9 +146,9 @@ def _move(constraints: ConstraintSet, k: int, before: tuple[list[Any], FloatArra
 
 def _targets(constraint: Constraint) -> tuple[Label | None, ...]:
     """What can be moved: the share of each label of a distribution (of two, the other moves with the first)."""
-    if not isinstance(constraint.relation, DistributedAs):
-        return (None,)
     names = constraint.relation.names
+    if not names:
+        return (None,)
     return names[:1] if len(names) <= 2 else names
 
 

@@ -15,13 +15,11 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.relations import DistributedAs
+from tiltfit.language.event import Term
 from tiltfit.language.sentences import titled
-from tiltfit.projections.expected import Feature, features, is_local
+from tiltfit.projections.components import Component, components, groups, looked_at
 from tiltfit.projections.grounding import Key
-from tiltfit.projections.occurrences import Piece
-from tiltfit.projections.rows import groups, looked_at
-from tiltfit.projections.rules import forbidden
+from tiltfit.projections.rules import ruled_out
 from tiltfit.samples.sample import Sample
 
 
@@ -36,10 +34,10 @@ class Statement:
     number: int
     constraint: Constraint
     name: str
-    feature: Feature
+    feature: Component
     price: FloatArray
     label: str | None = None
-    forbidden: Feature | None = None
+    forbidden: Component | None = None
 
     @property
     def title(self) -> str:
@@ -58,10 +56,10 @@ class Statement:
 
     def flips(self, labels: IntArray, sample: Sample) -> tuple[IntArray, FloatArray]:
         """Positions t, and f′(labels with y_t = y) − f′(labels) for every label y there; elsewhere it is all 0."""
-        feature = self.forbidden or self.feature
+        feature = self.feature if self.forbidden is None else self.forbidden
         if feature.statistic is not None:
             return _whole_flips(feature, labels, sample)
-        found = _flips(feature.pieces, labels, len(sample.classes))
+        found = _flips(feature.terms, labels, len(sample.classes))
         moves = np.any(found[1] != 0, axis=1)
         return found[0][moves], found[1][moves]
 
@@ -73,15 +71,15 @@ def state(
     the price 0. ``local``: with those that are stated for single instances."""
     found = []
     for number, constraint in enumerate(constraints):
-        if is_local(constraint) and not local:
+        if constraint.is_local and not local:
             continue
-        listed = features(constraint, sample)
-        ruled = forbidden(constraint, listed)
+        listed = components(number, constraint, sample)
+        ruled = ruled_out(listed)
         of_instance, names = groups(constraint, looked_at(listed), sample)
         for feature in listed:
-            label = str(sample.classes[feature.component]) if isinstance(constraint.relation, DistributedAs) else None
+            label = None if feature.target.label is None else str(feature.target.label)
             if ruled is None:
-                known = np.array([prices.get((number, feature.component, name), 0.0) for name in names])
+                known = np.array([prices.get((number, feature.target.number, name), 0.0) for name in names])
                 price = np.where(of_instance >= 0, np.append(known, 0.0)[of_instance], 0.0)
             else:
                 price = np.full(len(sample.structure), -np.inf)
@@ -90,16 +88,16 @@ def state(
     return found
 
 
-def unknown_only(feature: Feature, sample: Sample) -> Feature:
+def unknown_only(feature: Component, sample: Sample) -> Component:
     """The feature without the places where y tells all (``on="all"``)."""
-    return replace(feature, pieces=[p.within(sample.is_open(p.on_edges)) for p in feature.pieces])
+    return replace(feature, terms=[t.within(sample.is_open(t.on_edges)) for t in feature.terms])
 
 
-def _flips(pieces: list[Piece], labels: IntArray, n_labels: int) -> tuple[IntArray, FloatArray]:
+def _flips(found: list[Term], labels: IntArray, n_labels: int) -> tuple[IntArray, FloatArray]:
     places, terms = [np.empty(0, dtype=np.intp)], [np.empty((0, n_labels))]
-    for piece in pieces:
-        at, table = np.flatnonzero(piece.at), piece.table
-        if not piece.on_edges:
+    for term in found:
+        at, table = np.flatnonzero(term.at), term.table
+        if not term.on_edges:
             places.append(at)
             terms.append(table[None, :] - table[labels[at], None])
             continue
@@ -113,12 +111,12 @@ def _flips(pieces: list[Piece], labels: IntArray, n_labels: int) -> tuple[IntArr
     return place.astype(np.intp), change
 
 
-def _whole_flips(feature: Feature, labels: IntArray, sample: Sample) -> tuple[IntArray, FloatArray]:
+def _whole_flips(feature: Component, labels: IntArray, sample: Sample) -> tuple[IntArray, FloatArray]:
     """A statistic of whole sequences, asked for every label of every token."""
     statistic, n_labels = feature.statistic, len(sample.classes)
     assert statistic is not None
     places, terms = [], []
-    for s in np.unique(sample.instance[feature.pieces[0].at]):
+    for s in np.unique(sample.instance[feature.terms[0].at]):
         positions = sample.structure.positions(np.array([s]))
         here = np.ascontiguousarray(labels[positions])
         for t, position in enumerate(positions):

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.language.conditions import Column, Condition, all_of
-from tiltfit.language.events import Event, Labels, Segments, Statistic
-from tiltfit.language.relations import DistributedAs, Relation
+from tiltfit.language.event import Event, Labels
+from tiltfit.language.relations import Relation, Target
 from tiltfit.language.scheme import entities
 from tiltfit.language.values import Exact, Label, labels, match, real, text
 
@@ -60,7 +60,7 @@ class Constraint(Exact):
         self._check_types()
         self._check_strength()
         self._check_event()
-        problem = self.relation.check(share=not self.event.counts or self.of is not None)
+        problem = self.relation.check(share=not self.is_count)
         if problem is not None:
             raise self._error(problem)
 
@@ -88,10 +88,24 @@ class Constraint(Exact):
         parts = (self.event, self.given, *among)
         return self.per == "sequence" or any(part.is_sequence for part in parts if part is not None)
 
-    def speaks_of_fields(self, name: Label) -> bool:
-        """Whether ``name`` may be an entity of BIO labels: segments are of those, not of tags."""
+    def names_entity(self, name: Label) -> bool:
+        """Whether ``name`` may be an entity of BIO labels: segments and the like are of those, not of tags."""
         events = (self.event, *(() if self.of is None else (self.of.event,)))
-        return any((isinstance(event, Segments) or event.whole) and name in event.names for event in events)
+        return any(event.counts and name in event.names for event in events)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is stated for each instance."""
+        return self.per in ("instance", "sequence")
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it states a mean number per sequence; otherwise a share."""
+        return self.event.counts and self.of is None
+
+    def targets(self, classes: Sequence[object]) -> list[Target]:
+        """The expectations that it states for these classes."""
+        return self.relation.targets(classes, of_another=self.of is not None)
 
     @property
     def is_hard(self) -> bool:
@@ -147,23 +161,23 @@ class Constraint(Exact):
 
     def _check_event(self) -> None:
         nameless = self.event == Labels()
-        if isinstance(self.relation, DistributedAs):
+        if self.relation.shares:
             if not nameless:
                 raise self._error("distributed_as names the labels itself: write expect(given=...)")
             if self.of is not None:
-                raise self._error("distributed_as speaks of all classes, so it takes no of=")
+                raise self._error("distributed_as is about all classes, so it takes no of=")
         elif nameless:
             raise self._error("it names no label; write expect('hockey', ...), or use distributed_as")
         if self.of is None:
             return
-        if isinstance(self.event, Statistic) or isinstance(self.of.event, Statistic):
+        if not (self.event.has_instances and self.of.event.has_instances):
             raise self._error("a statistic has no instances, so there is no share of them: leave of= out")
         if self.of.event == Labels():
             raise self._error("of= names no label")
         check_given(self.of.given)
         if self.event == self.of.event and self.where == self.of.given:
             raise self._error("this share is always 1: of= names the same event; say where with given=")
-        both_labels = isinstance(self.event, Labels) and isinstance(self.of.event, Labels)
+        both_labels = self.event.place == self.of.event.place == "all"
         if both_labels and not self.event.outcomes()[1] <= self.of.event.outcomes()[1]:
             raise self._error("it is no share: the labels of of= must include those of the event")
 
@@ -257,7 +271,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         fields = entities(known)
         for constraint in self.constraints:
             for name in constraint.names:
-                if match(name, known) is None and not (name in fields and constraint.speaks_of_fields(name)):
+                if match(name, known) is None and not (name in fields and constraint.names_entity(name)):
                     some = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
                     raise UnknownLabelError(
                         f"The constraint {titled(constraint, unit or self._unit)!r} names the label {name!r}, "

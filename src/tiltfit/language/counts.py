@@ -1,15 +1,23 @@
-"""Events of a whole sequence that are counted: the constraint speaks of the mean number, which may exceed one."""
+"""Events of a whole sequence that are counted: the constraint states the mean number, which may exceed one."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tiltfit.errors import ConstraintError
-from tiltfit.language.event import Document, Event, any_label, arguments
+from tiltfit.inference import statistic as inference
+from tiltfit.inference.fields import Fields
+from tiltfit.inference.segmental import Segmental
+from tiltfit.inference.statistics import build
+from tiltfit.language.event import Document, Event, Tables, any_label, arguments, indicator
 from tiltfit.language.prose import quote, show
+from tiltfit.language.scheme import continues, is_scheme, parse
 from tiltfit.language.table import Table
-from tiltfit.language.values import Label, label, labels, text
+from tiltfit.language.values import Label, label, labels, match, text
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
@@ -43,6 +51,14 @@ class Segments(Event):
     @property
     def code(self) -> tuple[str, str]:
         return "expect.segments", repr(self.label)
+
+    def tables(self, classes: Sequence[object]) -> Tables:
+        # 1 for the labels of the field: the label itself, or in a scheme the tags of that entity.
+        if match(self.label, classes) is None:
+            inside = np.array([float(entity == self.label) for entity in _entities(classes)])
+        else:
+            inside = indicator((self.label,), classes)
+        return [("first", inside), ("edge", inside[None, :] * ~continues(classes))]
 
     def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
         only = "" if given is None else f", counting only segments that start {given.place()}"
@@ -87,6 +103,9 @@ class Repeats(Event):
     def code(self) -> tuple[str, str]:
         return "expect.repeats", arguments(self.labels)
 
+    def statistic(self, classes: Sequence[object]) -> inference.Statistic:
+        return build("repeats", _fields(classes), labels=self.labels)
+
     def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
         only = "" if given is None else f", counting only repeats that start {given.place()}"
         return f"{subject} has {number} {'repeat' if one else 'repeats'} of {self._what} on average{only}"
@@ -126,6 +145,7 @@ class Statistic(Event):
     keys = ("statistic",)
     counts = True
     whole = True
+    has_instances = False
 
     def __post_init__(self) -> None:
         given = dict(self.options)
@@ -158,6 +178,12 @@ class Statistic(Event):
         options = f", options={dict(self.options)!r}" if self.options else ""
         return "expect.statistic", f"{self.name!r}{options}"
 
+    def statistic(self, classes: Sequence[object]) -> inference.Statistic:
+        found = build(self.name, _fields(classes), **dict(self.options))
+        if not isinstance(found, Segmental):  # somebody wrote it
+            inference.check_statistic(found, len(classes))
+        return found
+
     def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
         only = "" if given is None else f", counting only tokens {given.clause('tokens')}"
         given_options = {key: _shown(value) for key, value in self.options}
@@ -172,6 +198,15 @@ class Statistic(Event):
 
     def among(self, given: Condition | None, unit: Unit) -> str:
         raise NotImplementedError  # a statistic has no instances: constraints refuse it with `of`
+
+
+def _entities(classes: Sequence[object]) -> list[str | None]:
+    return [(parse(c) or ("", None))[1] for c in classes]
+
+
+def _fields(classes: Sequence[object]) -> Fields:
+    """The labels themselves, or the entities of a scheme."""
+    return Fields.of(_entities(classes) if is_scheme(classes) else classes, continues(classes))
 
 
 def _option(name: str, key: object, value: object) -> Option:

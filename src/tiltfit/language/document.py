@@ -15,7 +15,7 @@ from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedErro
 from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Among, Constraint
 from tiltfit.language.events import Document, Event, Labels
-from tiltfit.language.relations import DistributedAs, Relation
+from tiltfit.language.relations import Relation
 from tiltfit.language.table import Table
 from tiltfit.language.values import plain
 
@@ -57,7 +57,7 @@ def from_document(document: object, where: str = "") -> Constraint:
 
 def _constraint(table: Table) -> Constraint:
     relation = _relation(table)
-    optional = isinstance(relation, DistributedAs)
+    optional = bool(relation.shares)
     return Constraint(
         event=_event(table, optional=optional),
         relation=relation,

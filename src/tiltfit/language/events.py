@@ -1,15 +1,18 @@
-"""Events: what is expected to happen. Adding one is adding one class here or in ``counts``."""
+"""Events of sequences: what is expected of neighbouring tokens, and of the first and last token."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
 
 from tiltfit.errors import ConstraintError
 from tiltfit.language.counts import Repeats, Segments, Statistic
-from tiltfit.language.event import Document, Event, Labels, Outcomes, any_label, arguments
+from tiltfit.language.event import Document, Event, Labels, Outcomes, Tables, any_label, arguments, indicator
 from tiltfit.language.prose import show
+from tiltfit.language.scheme import continues
 from tiltfit.language.table import Table
 from tiltfit.language.values import Label, exact, label, labels
 
@@ -62,6 +65,9 @@ class Stay(_Edge):
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return "edge", frozenset({"stay"}), frozenset({"stay", "change"})
 
+    def tables(self, classes: Sequence[object]) -> Tables:
+        return [("edge", continues(classes).astype(np.float64))]
+
     def predicate(self, plural: bool) -> str:
         return f"{'keep' if plural else 'keeps'} the label"
 
@@ -89,6 +95,9 @@ class Change(_Edge):
 
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return "edge", frozenset({"change"}), frozenset({"stay", "change"})
+
+    def tables(self, classes: Sequence[object]) -> Tables:
+        return [("edge", (~continues(classes)).astype(np.float64))]
 
     def predicate(self, plural: bool) -> str:
         return f"{'change' if plural else 'changes'} the label"
@@ -129,6 +138,9 @@ class Transition(_Edge):
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return "transition", frozenset({self.identity()}), None
 
+    def tables(self, classes: Sequence[object]) -> Tables:
+        return [("edge", np.outer(indicator((self.before,), classes), indicator((self.after,), classes)))]
+
     def predicate(self, plural: bool) -> str:
         return f"{'go' if plural else 'goes'} from {show(self.before)} to {show(self.after)}"
 
@@ -145,7 +157,7 @@ class _Border(Event):
     unordered = ("labels",)
     per_sequence = True
     verb: ClassVar[str]
-    token: ClassVar[str]
+    token: ClassVar[Literal["first", "last"]]
 
     def __post_init__(self) -> None:
         self._set(labels=labels(self.labels, self.code[0]))
@@ -170,6 +182,9 @@ class _Border(Event):
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return self.verb, frozenset(map(exact, self.labels)), classes
 
+    def tables(self, classes: Sequence[object]) -> Tables:
+        return [(self.token, indicator(self.labels, classes))]
+
     def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
         noun = "sequences" if plural else "sequence"
         return noun if given is None else f"{noun} whose {self.token} token is {given.neighbour('one')}"
@@ -190,7 +205,7 @@ class Start(_Border):
 
     keys = ("start",)
     verb = "start"
-    token = "first"
+    token = place = "first"
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,4 +214,4 @@ class End(_Border):
 
     keys = ("end",)
     verb = "end"
-    token = "last"
+    token = place = "last"

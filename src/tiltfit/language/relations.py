@@ -1,34 +1,60 @@
 """How the expectation m of an event relates to the user's numbers: about, between, at least and so on.
 
-A relation class owns its TOML key, its Python code and its words; which penalty it becomes is decided elsewhere.
+A relation class owns its TOML key and schema, its Python code, its words, its targets (one per expectation) and their
+penalty U.
 """
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tiltfit.errors import ConstraintError, did_you_mean
+import numpy as np
+
+from tiltfit.arrays import FloatArray
+from tiltfit.errors import ConstraintError
 from tiltfit.language.prose import join, percent, show
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact, Label, exact, labels, plain, real
+from tiltfit.language.values import Exact, Label, exact, labels, match, plain, real
+from tiltfit.penalties.interval import box
+from tiltfit.penalties.kl import kl
+from tiltfit.penalties.penalty import PENALTIES, Penalty
 
 Document = dict[str, object]
+Softness = Callable[[int], FloatArray]
+"""β of every row (0: hard), for a penalty that grows as its deviation to this power."""
 
-PENALTIES = ("l2", "l1")
 _SUM_TOLERANCE = 1e-6
 
 
+@dataclass(frozen=True)
+class Target:
+    """One expectation that a relation states: low ≤ m ≤ high, or m near low = high.
+
+    ``number`` tells the targets of a relation apart: the number of the class that a distribution gives a share
+    (``label``: its name), otherwise −1, −2, … ``share``: u of E[event − u·other], which is compared with 0 where the
+    relation is that of a share of another event.
+    """
+
+    number: int
+    low: float
+    high: float
+    label: Label | None = None
+    share: float = 0.0
+
+
 class Relation(Exact):
-    """One kind of relation. ``hard``: it holds or it does not; otherwise it is a matter of degree."""
+    """One kind of relation. ``hard``: it either holds or not; otherwise it is a matter of degree."""
 
     registry: ClassVar[dict[str, type[Relation]]] = {}
     keys: ClassVar[tuple[str, ...]]
     modifiers: ClassVar[tuple[str, ...]] = ()
     hard: ClassVar[bool] = True
+    shares: tuple[tuple[Label, float], ...] = ()
+    """(label, share) of every label, if the relation states the shares of all of them; otherwise nothing."""
 
     def __init_subclass__(cls) -> None:
         for key in cls.__dict__.get("keys", ()):
@@ -45,9 +71,28 @@ class Relation(Exact):
         raise ConstraintError(f"{self.code} allows every value, at a price: it has no interval.")
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and highest m that it asks for: its interval if it is hard, otherwise its targets."""
+        return self.interval if self.hard else (min(self.numbers), max(self.numbers))
+
+    @property
     def names(self) -> tuple[Label, ...]:
         """The labels that the relation names."""
         return ()
+
+    def targets(self, classes: Sequence[object], *, of_another: bool = False) -> list[Target]:
+        """The expectations that it states. ``of_another``: of a share of another event, one per bound."""
+        low, high = self.bounds
+        if not of_another:
+            return [Target(-1, low, high)]
+        return [
+            Target(-1 - k, 0.0 if u <= low else -math.inf, 0.0 if u >= high else math.inf, share=u)
+            for k, u in enumerate(sorted(set(self.numbers)))
+        ]
+
+    def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
+        """U of ``n`` rows that have this target."""
+        return box(np.full(n, target.low), np.full(n, target.high), softness(2))
 
     @abstractmethod
     def moved(self, by: float, most: float, label: Label | None = None) -> Relation:
@@ -55,7 +100,7 @@ class Relation(Exact):
         distribution is moved; those of the others give way in proportion."""
 
     def check(self, share: bool) -> str | None:
-        """What is wrong with the targets, if they speak of a share (or else of a count)."""
+        """What is wrong with the targets of a share (or of a count); None if nothing is."""
         for number in self.numbers:
             if number < 0:
                 return f"a {'share' if share else 'count'} cannot be negative, but {number:g} is"
@@ -132,11 +177,11 @@ class About(_Single):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.penalty not in PENALTIES:
-            raise ConstraintError(
-                f"penalty={self.penalty!r} is unknown: about(...) takes "
-                f"{' or '.join(map(repr, PENALTIES))}.{did_you_mean(self.penalty, PENALTIES)}"
-            )
+        PENALTIES.find(self.penalty)
+
+    def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
+        named = PENALTIES.find(self.penalty)
+        return named.make(np.full(n, target.low), softness(named.power))
 
     @property
     def options(self) -> str:
@@ -256,6 +301,14 @@ class DistributedAs(Relation):
     def names(self) -> tuple[Label, ...]:
         return tuple(name for name, _ in self.shares)
 
+    def targets(self, classes: Sequence[object], *, of_another: bool = False) -> list[Target]:
+        shares = {match(name, classes): share for name, share in self.shares}
+        stated = [shares.get(k, 0.0) for k in range(len(classes))]
+        return [Target(k, u, u, label) for k, (u, label) in enumerate(zip(stated, classes, strict=True))]  # type: ignore[arg-type]
+
+    def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
+        return kl(np.full(n, target.low), softness(2))
+
     @property
     def numbers(self) -> tuple[float, ...]:
         return tuple(share for _, share in self.shares)
@@ -273,7 +326,7 @@ class DistributedAs(Relation):
         return DistributedAs(tuple((n, new if exact(n) == exact(label) else s * rest) for n, s in self.shares))
 
     def check(self, share: bool) -> str | None:
-        return None  # checked above: it always speaks of shares
+        return None  # checked above: they are always shares
 
     @property
     def code(self) -> str:

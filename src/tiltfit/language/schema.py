@@ -16,8 +16,9 @@ from typing import Any
 from tiltfit.language.conditions import Condition
 from tiltfit.language.constraint import PARTS, SCOPES
 from tiltfit.language.events import Event
-from tiltfit.language.relations import PENALTIES, DistributedAs, Relation
+from tiltfit.language.relations import DistributedAs, Relation
 from tiltfit.language.toml import VERSION
+from tiltfit.penalties.penalty import PENALTIES
 
 Schema = dict[str, Any]
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from tiltfit.language.conditions import Column
 from tiltfit.language.prose import amount, percent, show
-from tiltfit.language.relations import DistributedAs
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
@@ -26,7 +25,7 @@ def describe(constraint: Constraint, unit: Unit = "documents") -> str:
     unit = "tokens" if constraint.is_sequence else unit
     if constraint.of is not None:
         body = _in_each(constraint, unit) + _share_among(constraint, unit)
-    elif isinstance(constraint.relation, DistributedAs):
+    elif constraint.relation.shares:
         body = _distribution(constraint, unit)
     elif constraint.event.counts:
         body = _count(constraint)
@@ -51,7 +50,7 @@ def event_subject(constraint: Constraint, unit: Unit = "documents") -> str | Non
     'a transition changes the label'
     """
     unit = "tokens" if constraint.is_sequence else unit
-    if constraint.of is not None or constraint.event.counts or isinstance(constraint.relation, DistributedAs):
+    if constraint.of is not None or constraint.event.counts or constraint.relation.shares:
         return None
     event = constraint.event
     return f"a {event.support(constraint.given, unit, plural=False)} {event.predicate(plural=False)}"
@@ -74,7 +73,7 @@ def _distribution(constraint: Constraint, unit: Unit) -> str:
 
 
 def _count(constraint: Constraint) -> str:
-    each = constraint.per in ("instance", "sequence")
+    each = constraint.is_local
     subject = "each sequence" if each else "a sequence"
     words, one = constraint.relation.words(amount), set(constraint.relation.numbers) == {1.0}
     sentence = constraint.event.quantity(words, one, constraint.given, subject)
@@ -100,4 +99,4 @@ def _in_each(constraint: Constraint, unit: Unit) -> str:
 
 def _is_probability(constraint: Constraint, unit: Unit) -> bool:
     """Whether the event can happen only once per instance: then its share there is a probability."""
-    return constraint.per in ("instance", "sequence") and (constraint.event.per_sequence or unit != "tokens")
+    return constraint.is_local and (constraint.event.per_sequence or unit != "tokens")

@@ -24,7 +24,6 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.constraint import Constraint
-from tiltfit.language.relations import About, DistributedAs
 from tiltfit.language.sentences import titled
 from tiltfit.methods.checks import refuse_constraints
 from tiltfit.methods.direct import Term, minimise_directly
@@ -85,9 +84,9 @@ def _why_not(constraint: Constraint) -> str | None:
             "a hard constraint has no slope where it holds and none where it does not. Give it slack=, or use "
             "method='ap'"
         )
-    if isinstance(constraint.relation, About) and constraint.relation.penalty == "l1":
-        return "|m − u| has a kink at its target. Use penalty='l2', or method='ap'"
-    assert isinstance(constraint.relation, About | DistributedAs) or constraint.slack
+    (target, *_), slope = constraint.relation.targets((None,)), np.ones(1)
+    if constraint.relation.penalty_of(target, 1, lambda _: np.ones(1)).grad(slope) is None:
+        return "its penalty has a kink (l1: at the target). Use penalty='l2', or method='ap'"
     return None
 
 

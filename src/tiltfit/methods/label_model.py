@@ -30,8 +30,6 @@ from scipy.special import logsumexp
 
 from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.event import Labels
-from tiltfit.language.relations import AtLeast, AtMost, DistributedAs
 from tiltfit.language.values import match
 from tiltfit.methods.checks import check_number, check_whole
 from tiltfit.methods.evidence import fit_evidence, fit_soft_labels, said_by_labels, with_evidence
@@ -152,7 +150,7 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
     names = list(constraints.classes or ())
     shares = np.full(len(names), np.nan)
     for c in filter(_states_balance, constraints):
-        if isinstance(c.relation, DistributedAs):
+        if c.relation.shares:
             shares[:] = 0.0
             for label, share in c.relation.shares:
                 shares[match(label, names)] = share
@@ -170,13 +168,13 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
 
 def _states_balance(c: Constraint) -> bool:
     """Whether it fixes the share of one label, or of all, in all the data."""
-    if c.given is not None or c.per != "dataset" or not isinstance(c.event, Labels):
+    if c.given is not None or c.per != "dataset" or c.event.place != "all":
         return False
-    if isinstance(c.relation, DistributedAs):
+    if c.relation.shares:
         return True
     narrow = max(c.relation.numbers) - min(c.relation.numbers) <= _VAGUE
     one = len(c.event.names) == 1 and c.of is None
-    return narrow and one and not isinstance(c.relation, AtMost | AtLeast)
+    return narrow and one and bool(np.all(np.isfinite(c.relation.bounds)))
 
 
 def roles(constraints: ConstraintSet, votes: Votes | None, options: Options) -> dict[int, str]:

@@ -22,7 +22,7 @@ from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, did_you_mean, listed
 from tiltfit.inference.tangent import Direction
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.language.relations import DistributedAs
+from tiltfit.language.relations import Relation
 from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
 from tiltfit.methods.checks import check_number, is_real, wrong_option
@@ -100,12 +100,10 @@ class Proportions:
         return Term(float(np.sum(penalty.value(m))), gradient, float(np.max(penalty.violation(m))))
 
 
-def _proportions(constraints: ConstraintSet) -> dict[int, DistributedAs]:
+def _proportions(constraints: ConstraintSet) -> dict[int, Relation]:
     """The constraints that state proportions of all classes in all the data, by their numbers."""
     return {
-        k: c.relation
-        for k, c in enumerate(constraints)
-        if isinstance(c.relation, DistributedAs) and c.given is None and c.per == "dataset"
+        k: c.relation for k, c in enumerate(constraints) if c.relation.shares and c.given is None and c.per == "dataset"
     }
 
 

@@ -34,8 +34,6 @@ from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.event import Labels
-from tiltfit.language.relations import AtMost, DistributedAs
 from tiltfit.language.values import Label, match
 from tiltfit.projections.grounding import refuse_for_documents
 
@@ -115,9 +113,9 @@ def majority_vote(
 def _promise(constraint: Constraint) -> tuple[tuple[Label, ...], float]:
     """The labels that the constraint votes for where it fires, and their share there; none if it does not vote."""
     relation = constraint.relation
-    if not isinstance(constraint.event, Labels) or constraint.of is not None or isinstance(relation, AtMost):
+    if constraint.event.place != "all" or constraint.of is not None or relation.bounds[0] == -np.inf:
         return (), 0.0
-    if isinstance(relation, DistributedAs):
+    if relation.shares:
         return next((((label,), share) for label, share in relation.shares if share > 0.5), ((), 0.0))
     stated = sum(relation.numbers) / len(relation.numbers)
     return (constraint.event.names, stated) if stated > 0.5 else ((), 0.0)

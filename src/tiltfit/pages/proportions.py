@@ -8,8 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.language.events import Labels
-from tiltfit.language.relations import DistributedAs
 from tiltfit.markup.element import Element, Node, element
 from tiltfit.markup.tables import Column, table
 from tiltfit.pages.account import Account
@@ -63,13 +61,12 @@ def stated_shares(constraints: ConstraintSet, classes: Sequence[str]) -> Mapping
     for c in constraints:
         if c.given is not None or c.of is not None or c.per != "dataset":
             continue
-        if isinstance(c.relation, DistributedAs):
+        if c.relation.shares:
             asked = {str(name): share for name, share in c.relation.shares}
             for name in classes:
                 note(name, asked.get(name, 0.0), asked.get(name, 0.0))
-        elif isinstance(c.event, Labels) and len(c.event.names) == 1:
-            low, high = c.relation.interval if c.relation.hard else (c.relation.numbers[0], c.relation.numbers[0])
-            note(str(c.event.names[0]), low, high)
+        elif c.event.place == "all" and len(c.event.names) == 1:
+            note(str(c.event.names[0]), *c.relation.bounds)
     return found
 
 

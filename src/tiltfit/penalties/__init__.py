@@ -1,10 +1,5 @@
-"""How bad it is to miss a target: U and its conjugate, one file an idea.
+"""How bad it is to miss a target: U and its conjugate.
 
 ``interval`` holds every penalty that is a distance to an interval (L2, equality, at most, at least, box, L1);
 ``kl`` the generalised Kullback–Leibler divergence; ``stacked`` puts rows of several side by side.
 """
-
-from tiltfit.penalties import interval, kl
-from tiltfit.penalties.penalty import REGISTRY, Penalty, register
-
-__all__ = ["REGISTRY", "Penalty", "interval", "kl", "register"]

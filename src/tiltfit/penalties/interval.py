@@ -27,23 +27,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.penalties.penalty import Penalty, register
+from tiltfit.penalties.penalty import PENALTIES, NamedPenalty, Penalty
 
 
 @dataclass(frozen=True, eq=False)
 class Interval(Penalty):
-    """U(m) = huber(d(m)), d the distance to [low, high]; arrays of one entry a row. See the module's formulas."""
+    """U(m) = huber(d(m)), d the distance to [low, high]; arrays with one entry per row. See the module's formulas."""
 
     low: FloatArray
     high: FloatArray
     slack: FloatArray
     slope: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.low)
-
-    def take(self, rows: IntArray) -> Interval:
-        return Interval(self.low[rows], self.high[rows], self.slack[rows], self.slope[rows])
 
     def times(self, factor: FloatArray) -> Interval:
         return Interval(self.low, self.high, self.slack / factor, self.slope * factor)
@@ -78,12 +72,6 @@ class Interval(Penalty):
 
     def curvature_conjugate(self, eta: FloatArray) -> FloatArray:
         return self.slack + 0.0 * eta
-
-    def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            above, below = eta - step * self.high, eta - step * self.low
-        free = np.where(above > 0, above, np.where(below < 0, below, 0.0)) / (1 + step * self.slack)
-        return np.clip(free, -self.slope, self.slope)
 
     def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
         lower = np.where(np.isfinite(self.low), -self.slope, 0.0)
@@ -129,40 +117,38 @@ def _rows(*values: npt.ArrayLike) -> list[FloatArray]:
     return [np.array(a) for a in arrays]
 
 
-@register("l2")
 def l2(target: npt.ArrayLike, beta: npt.ArrayLike) -> Interval:
     """U(m) = (m − u)²/(2β);  U*(η) = η·u + β·η²/2."""
     u, s, w = _rows(target, beta, np.inf)
     return Interval(u, u.copy(), s, w)
 
 
-@register("equality")
 def equality(target: npt.ArrayLike, slack: npt.ArrayLike = 0.0) -> Interval:
     """U(m) = 0 if m = u, else ∞;  U*(η) = η·u (+ slack·η²/2)."""
     return l2(target, slack)
 
 
-@register("at_most")
 def at_most(target: npt.ArrayLike, slack: npt.ArrayLike = 0.0) -> Interval:
     """U(m) = 0 if m ≤ u, else ∞;  U*(η) = η·u for η ≥ 0, else ∞ (+ slack·η²/2)."""
     return box(-np.inf, target, slack)
 
 
-@register("at_least")
 def at_least(target: npt.ArrayLike, slack: npt.ArrayLike = 0.0) -> Interval:
     """U(m) = 0 if m ≥ u, else ∞;  U*(η) = η·u for η ≤ 0, else ∞ (+ slack·η²/2)."""
     return box(target, np.inf, slack)
 
 
-@register("box")
 def box(low: npt.ArrayLike, high: npt.ArrayLike, slack: npt.ArrayLike = 0.0) -> Interval:
     """U(m) = 0 if lo ≤ m ≤ hi, else ∞;  U*(η) = u·η + ε|η| with u the middle and ε half the width (+ slack·η²/2)."""
     lo, hi, s, w = _rows(low, high, slack, np.inf)
     return Interval(lo, hi, s, w)
 
 
-@register("l1")
 def l1(target: npt.ArrayLike, beta: npt.ArrayLike) -> Interval:
     """U(m) = |m − u|/β;  U*(η) = η·u for |η| ≤ 1/β, else ∞."""
     u, s, b = _rows(target, 0.0, beta)
     return Interval(u, u.copy(), s, 1 / b)
+
+
+PENALTIES.register("l2", NamedPenalty(l2), origin=l2)
+PENALTIES.register("l1", NamedPenalty(l1, power=1), origin=l1)

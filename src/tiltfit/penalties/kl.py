@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.special import kl_div
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.penalties.penalty import Penalty, register
+from tiltfit.penalties.penalty import Penalty
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +25,6 @@ class GeneralisedKL(Penalty):
 
     target: FloatArray
     weight: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.target)
-
-    def take(self, rows: IntArray) -> GeneralisedKL:
-        return GeneralisedKL(self.target[rows], self.weight[rows])
 
     def times(self, factor: FloatArray) -> GeneralisedKL:
         return GeneralisedKL(self.target, self.weight * factor)
@@ -53,12 +47,6 @@ class GeneralisedKL(Penalty):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.target > 0, self.target / self.weight / (1 - eta / self.weight) ** 2, 0.0)
 
-    def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
-        w = self.weight
-        # The smaller root of z² − (w + η)z + w(η − step·u) = 0; for u = 0 it is min(η, w).
-        # Rounding must not carry it past the pole at w.
-        return np.minimum((w + eta - np.sqrt((w - eta) ** 2 + 4 * w * step * self.target)) / 2, w)
-
     def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
         return np.full(len(self), -np.inf), self.weight * (1 - self.target)
 
@@ -74,7 +62,6 @@ class GeneralisedKL(Penalty):
             return self.weight * np.where(self.target > 0, 1 - self.target / m, 1.0)
 
 
-@register("kl")
 def kl(target: npt.ArrayLike, beta: npt.ArrayLike) -> GeneralisedKL:
     """U(m) = [u·log(u/m) − u + m]/β."""
     u, b = np.broadcast_arrays(np.atleast_1d(np.asarray(target, dtype=np.float64)), np.asarray(beta, dtype=np.float64))

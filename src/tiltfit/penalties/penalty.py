@@ -1,28 +1,32 @@
 """What a penalty is: U(m) = Σ_k U_k(m_k), convex, and its conjugate U*(η) = sup_m η·m − U(m).
 
 The information projection needs only the conjugate (Eq. 8): it minimises D(q‖p) + U(m), and with q ∝ p·exp(prices·f′)
-the penalty sees η = −support·prices. Every penalty here is separable, so all methods work elementwise on arrays of
-one entry a constraint row and return such arrays; nothing is summed inside.
+the penalty sees η = −support·prices. Every penalty here is separable, so all methods work elementwise on arrays with
+one entry per constraint row and return such arrays; nothing is summed inside.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TypeVar
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.errors import UnsupportedError
+from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.registry import Registry
 
 
 class Penalty(ABC):
-    """U, elementwise over rows. Shapes: every argument and result is an array of ``len(self)``."""
+    """U, elementwise over rows: a frozen dataclass of arrays with one entry per row.
 
-    @abstractmethod
+    Every argument and result of its methods is such an array, of ``len(self)``.
+    """
+
     def __len__(self) -> int:
-        """Number of rows."""
+        """The number of rows."""
+        return len(self._arrays[0])
 
     @abstractmethod
     def value(self, m: FloatArray) -> FloatArray:
@@ -41,10 +45,6 @@ class Penalty(ABC):
         """The second derivative of U*_k at η_k (0 on straight pieces): scales the dual variables."""
 
     @abstractmethod
-    def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
-        """argmin_z U*_k(z) + (z − η_k)² / (2 step_k)."""
-
-    @abstractmethod
     def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
         """An interval of η that contains every maximiser of the dual."""
 
@@ -52,9 +52,9 @@ class Penalty(ABC):
     def domain(self) -> tuple[FloatArray, FloatArray]:
         """The closed interval of m on which U_k is finite (or its closure)."""
 
-    @abstractmethod
     def take(self, rows: IntArray) -> Penalty:
         """The penalty of these rows alone, in this order."""
+        return type(self)(*(array[rows] for array in self._arrays))
 
     @abstractmethod
     def times(self, factor: FloatArray) -> Penalty:
@@ -76,7 +76,7 @@ class Penalty(ABC):
     def parts(self) -> tuple[Penalty, IntArray]:
         """U_k = Σ_{j: origin_j = k} V_j with every V*_j smooth inside its dual bounds: ``(V, origin)``.
 
-        A sum of penalties of the same m has one dual variable a part, and the price of the row is their sum.
+        A sum of penalties of the same m has one dual variable per part, and the price of the row is their sum.
         This is how a box, whose conjugate has a kink at 0, becomes two one-sided bounds that L-BFGS-B can take.
         """
         return self, np.arange(len(self), dtype=np.intp)
@@ -110,20 +110,53 @@ class Penalty(ABC):
         goal = self.grad_conjugate(np.zeros(len(self)))
         return np.abs(m - goal)
 
-
-Factory = TypeVar("Factory", bound=Callable[..., Penalty])
-
-REGISTRY: dict[str, Callable[..., Penalty]] = {}
-"""Every penalty by name; ``check_penalty`` runs on each of them in the tests."""
+    @property
+    def _arrays(self) -> tuple[FloatArray, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
 
 
-def register(name: str) -> Callable[[Factory], Factory]:
-    """Enter a penalty's constructor under the name that constraints use."""
+Factory = Callable[[FloatArray, FloatArray], Penalty]
+"""Makes U of rows with these targets and softnesses β."""
 
-    def enter(factory: Factory) -> Factory:
-        if name in REGISTRY:
-            raise ValueError(f"A penalty named {name!r} is registered already.")
-        REGISTRY[name] = factory
-        return factory
 
-    return enter
+@dataclass(frozen=True)
+class NamedPenalty:
+    """A penalty that ``about(u, penalty=...)`` names: ``make(target, beta)``, growing as its deviation to ``power``."""
+
+    make: Factory
+    power: int = 2
+
+
+PENALTIES: Registry[NamedPenalty] = Registry("penalty")
+"""The penalties that ``about(u, penalty=...)`` takes."""
+
+
+def register_penalty(name: str, make: Factory, *, power: int = 2) -> None:
+    """Make ``about(u, penalty=name)`` work, in Python and in constraint files.
+
+    Parameters
+    ----------
+    name : str
+        What constraints call it.
+    make : callable
+        ``make(target, beta)`` returns the ``Penalty`` of rows with these targets and softnesses, two arrays with one
+        entry per row. Smaller ``beta`` means a stronger penalty.
+    power : {2, 1}
+        U grows as the deviation to this power near the target. It scales ``beta`` for shares of other events (``of=``).
+    """
+    if not callable(make):
+        raise ConstraintError(f"The penalty {name!r} needs a function make(target, beta), but got {make!r}.")
+    if power not in (1, 2):
+        raise ConstraintError(f"power={power!r} of the penalty {name!r} must be 1 or 2.")
+    try:
+        made = make(np.array([0.25, 0.75]), np.array([1.0, 0.5]))
+    except Exception as error:
+        raise ConstraintError(
+            f"The penalty {name!r} cannot be made for the targets 0.25 and 0.75: {type(error).__name__}: {error}."
+        ) from error
+    if not isinstance(made, Penalty) or len(made) != 2:
+        raise ConstraintError(
+            f"make(target, beta) of the penalty {name!r} must return a tiltfit.Penalty with one row per target, but "
+            f"returned {made!r}."
+        )
+    PENALTIES.register(name, NamedPenalty(make, power), origin=make)

@@ -50,10 +50,6 @@ class Stacked(Penalty):
     def curvature_conjugate(self, eta: FloatArray) -> FloatArray:
         return self._map(lambda block, a: block.curvature_conjugate(a), eta)
 
-    def prox_conjugate(self, eta: FloatArray, step: FloatArray) -> FloatArray:
-        pieces = zip(self.blocks, self._cut(eta), self._cut(step), strict=True)
-        return _join([block.prox_conjugate(e, s) for block, e, s in pieces])
-
     def dual_bounds(self) -> tuple[FloatArray, FloatArray]:
         return _join_pairs([block.dual_bounds() for block in self.blocks])
 
@@ -99,8 +95,7 @@ def stack(penalties: Sequence[Penalty]) -> Penalty:
 def _concatenate(run: list[Penalty]) -> Penalty:
     if len(run) == 1:
         return run[0]
-    fields = {name: np.concatenate([getattr(block, name) for block in run]) for name in vars(run[0])}
-    return type(run[0])(**fields)
+    return type(run[0])(*map(np.concatenate, zip(*(block._arrays for block in run), strict=True)))
 
 
 def _join(arrays: Sequence[FloatArray]) -> FloatArray:

@@ -86,7 +86,7 @@ class _Ranking:
 
     def best(self, top_k: int, width: int, workers: Workers) -> Labellings:
         labels, bound = self.chains.k_best(self.potentials, width, workers)
-        scores = bound - np.stack([self._of_pieces(row) for row in labels], axis=1)
+        scores = bound - np.stack([self._of_terms(row) for row in labels], axis=1)
         first, first_score, exact = self._searched(workers)
         n = len(self.chains)
         chosen = np.full((top_k, labels.shape[1]), -1, dtype=np.intp)
@@ -131,12 +131,12 @@ class _Ranking:
         ranked = sorted(heap, reverse=True)
         return [(score, first if r == 0 else labels[-1 - r]) for score, r in ranked], proven
 
-    def _of_pieces(self, labels: IntArray) -> FloatArray:
-        """Σ ρ·d of every sequence, of counts that are sums of pieces. Where there are no labels (−1), whatever."""
+    def _of_terms(self, labels: IntArray) -> FloatArray:
+        """Σ ρ·d of every sequence, of counts that are sums of terms. Where there are no labels (−1), whatever."""
         total, begin = np.zeros(len(self.chains)), self.chains.first
         for count in self.counts:
             if count.statistic is None:
-                total += self.rho[count.number] * count.of_pieces(labels, begin)
+                total += self.rho[count.number] * count.of_terms(labels, begin)
         return total
 
     def _of_statistics(self, s: int, labels: IntArray) -> float:
@@ -163,7 +163,7 @@ class _Ranking:
             return np.full(len(self.chains.kind), -1, dtype=np.intp), np.full(len(self.chains), -np.inf), nothing
         whole = WholeChains(self.chains, tuple(statistic for statistic, _ in known))
         found = whole.best(self.potentials, np.stack([price for _, price in known], axis=1), workers)
-        scores = self.chains.score(self.potentials, found.labels) - self._of_pieces(found.labels)
+        scores = self.chains.score(self.potentials, found.labels) - self._of_terms(found.labels)
         for s in range(len(self.chains)):
             part = slice(self.chains.offsets[s], self.chains.offsets[s + 1])
             scores[s] = (

@@ -1,4 +1,11 @@
-"""Statements that leave no choice: labels that hard 0/1 statements rule out, and what room that leaves others."""
+"""Statements that leave no choice: labels that hard 0/1 statements rule out, and what that leaves to the others.
+
+Where every label that a hard statement looks at is known, nothing is left to tilt, but the statement may be broken:
+
+    m = Σ_i w_i·f′(x_i, y_i) / c        must lie where U is finite
+
+Such sequences and groups have no rows, so without ``refuse_broken`` the report would say that the statement holds.
+"""
 
 from __future__ import annotations
 
@@ -13,28 +20,26 @@ from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import Parts
 from tiltfit.inference.bounds import below_most, excess
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
-from tiltfit.language.relations import DistributedAs
-from tiltfit.projections.expected import Feature
+from tiltfit.language.event import Term
+from tiltfit.projections.components import Component, components, groups, looked_at, penalty_of
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.kinds import refine
-from tiltfit.projections.occurrences import Piece
-from tiltfit.projections.rows import Rows
+from tiltfit.projections.strength import Strength
 from tiltfit.samples.sample import Sample
 
 _ROUNDING = 1e-12
 
 
-class Ban:
+class Forbidden:
     """Collects what hard statements of 0 or 1 rule out: labels at positions, pairs of labels on edges, and label
     sequences that count beyond a bound (``whole``).
 
-    Known labels rule out all others, where the sequence has unknown ones beside them; a set of labels rules out those
-    that are not in it. ``by_labels``: what labels and sets rule out.
+    Known labels rule out all others in a sequence that also has unknown ones; a set of labels rules out those that are
+    not in it. ``by_labels``: what labels and sets rule out.
     """
 
     def __init__(self, sample: Sample) -> None:
@@ -56,29 +61,28 @@ class Ban:
             mask |= sample.banned
         self.by_labels = None if self.node is None else self.node.copy()
 
-    def take(self, number: int, constraint: Constraint, found: list[Feature]) -> bool:
-        """Whether the constraint is a hard 0 or 1; if so it is taken over as forbidden labels."""
+    def take(self, found: list[Component]) -> bool:
+        """Take over a constraint, by its components, if it is a hard 0 or 1; otherwise return False."""
+        number, constraint = found[0].number, found[0].constraint
         if constraint.is_hard and found[0].statistic is not None:
-            self._refuse_beyond(constraint, found[0].statistic, found[0].pieces[0].at)
-        ruled = forbidden(constraint, found)
+            self._refuse_beyond(constraint, found[0].statistic, found[0].terms[0].at)
+        ruled = ruled_out(found)
         if ruled is None:
             return False
         if ruled.statistic is not None:
-            self._take_whole(number, constraint, ruled.statistic, ruled.pieces[0].at)
+            self._take_whole(number, constraint, ruled.statistic, ruled.terms[0].at)
             return True
-        counts = constraint.event.counts and constraint.of is None
         at = np.zeros(self._sample.inputs.n, dtype=np.bool_)
-        for piece in ruled.pieces:
-            banned = piece.table > 0
-            self._refuse_known(constraint, piece, banned)
-            at |= piece.at
-            if piece.on_edges:
-                self.edges.append((piece.at & self._sample.open_edges, banned))
+        for term in ruled.terms:
+            self._refuse_known(constraint, term)
+            at |= term.at
+            if term.on_edges:
+                self.edges.append((term.at & self._sample.open_edges, term.table > 0))
             else:
-                self._mask()[piece.at & self._sample.open_positions] |= banned
+                self._mask()[term.at & self._sample.open_positions] |= term.table > 0
         self._takers.append((constraint, at))
         self.supports[number] = float(self._sample.position_weight[at].sum())
-        if counts:  # of a count, sequences are the places
+        if constraint.is_count:  # of a count, sequences are the places
             self.supports[number] = float(self._sample.weight[np.unique(self._sample.instance[at])].sum())
         return True
 
@@ -88,7 +92,8 @@ class Ban:
             reach = f"never below {statistic.least:g}" if high < statistic.least else f"never above {statistic.most:g}"
             raise ConflictError(
                 f"The constraint {sample.title(constraint)!r} cannot hold in {sample.noun} {sample.instance[at][0]}, "
-                f"nor in any other: what it counts is {reach}. Change its target, or soften it with slack=."
+                f"nor in any other: what it counts is {reach}. Change its target, or soften it with slack=.",
+                constraint=sample.title(constraint),
             )
 
     def _take_whole(self, number: int, constraint: Constraint, beyond: Statistic, at: BoolArray) -> None:
@@ -107,7 +112,9 @@ class Ban:
         raise ConflictError(
             f"The constraint {self._sample.title(constraint)!r} rules out the label that {self._sample.noun} "
             f"{instance} has. "
-            'Correct the label, soften the constraint with slack=, or leave out on="all".'
+            'Correct the label, soften the constraint with slack=, or leave out on="all".',
+            constraint=self._sample.title(constraint),
+            instance=instance,
         )
 
     def _mask(self) -> BoolArray:
@@ -115,10 +122,9 @@ class Ban:
             self.node = np.zeros((self._sample.inputs.n, len(self._sample.classes)), dtype=np.bool_)
         return self.node
 
-    def _refuse_known(self, constraint: Constraint, piece: Piece, banned: BoolArray) -> None:
-        labels = self._sample.labels
-        where = np.flatnonzero(piece.at & ~self._sample.is_open(piece.on_edges))
-        hits = banned[labels[where - 1], labels[where]] if piece.on_edges else banned[labels[where]]
+    def _refuse_known(self, constraint: Constraint, term: Term) -> None:
+        where = np.flatnonzero(term.at & ~self._sample.is_open(term.on_edges))
+        hits = term.values(self._sample.labels, where) > 0
         if np.any(hits):
             self._refuse(constraint, int(self._sample.instance[where[np.argmax(hits)]]))
 
@@ -147,96 +153,95 @@ class Ban:
                 names.append("what y says")
             raise ConflictError(
                 f"No label is left for {self._sample.noun} {instance}: {' and '.join(names)} together rule out all of "
-                "them. Soften one with slack= or a target inside (0, 1)."
+                "them. Soften one with slack= or a target inside (0, 1).",
+                instance=int(instance),
             )
 
 
-def forbidden(constraint: Constraint, found: list[Feature]) -> Feature | None:
-    """What a hard statement of 0 or 1 rules out, as a feature that must be 0; None if it leaves a choice.
+def ruled_out(found: list[Component]) -> Component | None:
+    """What the components of a hard statement of 0 or 1 rule out, as one that must be 0; None if they leave a choice.
 
-    ``found``: its expectations. A mean that must be the least there is leaves no sequence any choice, and nor does the
-    greatest.
+    A mean that must be the least there is leaves no sequence any choice, and nor does the greatest.
     """
+    constraint, statistic = found[0].constraint, found[0].statistic
     if not constraint.is_hard or len(found) != 1:
         return None
-    (low, high), statistic = constraint.relation.interval, found[0].statistic
+    low, high = constraint.relation.interval
     if statistic is not None:
         if high == statistic.least:
             return replace(found[0], statistic=excess(statistic, high))
         return replace(found[0], statistic=below_most(statistic)) if low == statistic.most else None
-    if high > 0 and (low < 1 or (constraint.event.counts and constraint.of is None)):
+    if high > 0 and (low < 1 or constraint.is_count):
         return None
-    # A share of another event has the feature event − u·other, which must not exceed or go below 0 then.
+    # A share of another event has f′ = event − u·other, which must not exceed or go below 0 then.
     least = 1 if constraint.of is None else 0
-    pieces = [Piece(p.at, (p.table > 0 if high <= 0 else p.table < least).astype(np.float64)) for p in found[0].pieces]
-    return Feature(pieces)
+    terms = [Term(t.at, (t.table > 0 if high <= 0 else t.table < least).astype(np.float64)) for t in found[0].terms]
+    return replace(found[0], terms=terms, among=None, event=None)
 
 
 @dataclass(frozen=True, eq=False)
-class Room:
-    """What known labels and rules leave of the expectations of rows: their extremes over all labellings of the
-    instances that are ``touched``. ``base``: log q₀ of the model, whose −inf are rules as well."""
+class Extremes:
+    """The extremes of expectations over all labellings of the ``touched`` instances that known labels and rules leave.
+    ``base``: log q₀ of the model, whose −inf are rules as well."""
 
     sample: Sample
-    ban: Ban
+    forbidden: Forbidden
     touched: IntArray
     workers: Workers
     base: Potentials | None = None
 
-    def check(self, block: Rows, offset: FloatArray) -> None:
+    def check(self, component: Component, offset: FloatArray) -> None:
         """Refuse a constraint whose penalty would be infinite whatever q. ``offset``: what labelled instances add."""
-        constraint = block.constraint
-        distribution = isinstance(constraint.relation, DistributedAs)
-        if not (distribution or constraint.is_hard):
+        constraint = component.constraint
+        if not (constraint.relation.shares or constraint.is_hard):
             return
-        least, most = self._extremes(block, offset)
-        low, high = block.penalty.domain()
+        least, most = self._of_rows(component, offset)
+        low, high = component.penalty.domain()
         bad = np.flatnonzero((most < low - _ROUNDING) | (least > high + _ROUNDING))
-        if distribution:
-            shares = block.penalty.grad_conjugate(np.zeros(len(block)))
-            bad = np.flatnonzero((shares > 0) & (most == 0))
+        if constraint.relation.shares:
+            bad = np.flatnonzero((component.target.low > 0) & (most == 0))
         if len(bad):
-            r = bad[0]
-            group, noun = block.group[r], self.sample.noun
-            where = f" in {noun} {group}" if block.is_local else "" if group is None else f" in {group!r}"
+            group, noun, title = component.group[bad[0]], self.sample.noun, self.sample.title(constraint)
+            where = f" in {noun} {group}" if constraint.is_local else "" if group is None else f" in {group!r}"
             also = "" if self.base is None else ", and what the model forbids (base=, valid_only=True),"
+            left = _between(constraint, least[bad[0]], most[bad[0]])
             raise ConflictError(
-                f"The constraint {self.sample.title(constraint)!r} cannot hold{where}: known labels and rules{also} "
-                f"leave its {_between(constraint, least[r], most[r])}. Change its target, soften it, or drop the rule."
+                f"The constraint {title!r} cannot hold{where}: known labels and rules{also} leave its {left}. Change "
+                "its target, soften it, or drop the rule.",
+                constraint=title,
             )
 
-    def _extremes(self, block: Rows, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The least and the greatest m of every row. Rows of one feature lie on different instances, so that one
-        search for the best labelling a feature and direction is enough."""
-        bounds = np.empty((2, len(block)))
-        group, weight = block.group_of[self.touched], self.sample.weight[self.touched]
+    def _of_rows(self, component: Component, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest m of every row. They lie on different instances, so one search per direction for
+        the best labelling is enough."""
+        group, weight = component.group_of[self.touched], self.sample.weight[self.touched]
         inside = group >= 0
-        for feature, rows in zip(block.features, np.split(np.arange(len(block)), len(block.features)), strict=True):
-            for k, best in enumerate(self._best(feature)):
-                with np.errstate(invalid="ignore"):  # an instance without weight adds no bound: 0·inf
-                    terms = best[inside] * weight[inside]
-                sums = np.bincount(group[inside], terms, minlength=len(rows))
-                bounds[k, rows] = (sums + offset[rows]) / block.support[rows]
+        bounds = []
+        for best in self._best(component):
+            with np.errstate(invalid="ignore"):  # an instance without weight adds no bound: 0·inf
+                terms = best[inside] * weight[inside]
+            sums = np.bincount(group[inside], terms, minlength=len(component))
+            bounds.append((sums + offset) / component.support)
         return bounds[0], bounds[1]
 
-    def _best(self, feature: Feature) -> tuple[FloatArray, FloatArray]:
-        """The least and the greatest value of a feature on every touched instance."""
+    def _best(self, component: Component) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest f′ on every touched instance."""
         positions, n_labels = self.sample.structure.positions(self.touched), len(self.sample.classes)
         structure = self.sample.structure.take(self.touched)
-        if feature.statistic is not None:
-            return self._best_whole(feature.statistic, structure, positions)
+        if component.statistic is not None:
+            return self._best_whole(component.statistic, structure.chains, positions)
         node = np.zeros((len(positions), n_labels))
-        for piece in (p for p in feature.pieces if not p.on_edges):
-            node[piece.at[positions]] += piece.table
+        for term in (t for t in component.terms if not t.on_edges):
+            node[term.at[positions]] += term.table
         forbidden = self._forbidden(positions)
         edge, pairs = None, self._forbidden_pairs
-        if isinstance(structure, Chains):
-            on_edges = [p for p in feature.pieces if p.on_edges]
-            masks = np.stack([np.zeros(len(positions)), *(p.at[positions] for p in on_edges)], axis=1)
-            tables = np.stack([np.zeros(n_labels**2), *(p.table.ravel() for p in on_edges)])
+        if structure.chains is not None:
+            on_edges = [t for t in component.terms if t.on_edges]
+            masks = np.stack([np.zeros(len(positions)), *(t.at[positions] for t in on_edges)], axis=1)
+            tables = np.stack([np.zeros(n_labels**2), *(t.table.ravel() for t in on_edges)])
             parts = Parts(sparse.csr_array(masks), tables, np.zeros(len(tables), dtype=np.intp))
-            plain = Chains(structure.offsets, np.zeros(len(positions), dtype=np.int32), 1)
-            structure, _, parts, edge_rules = refine(plain, parts, self.ban.edges, positions)
+            plain = Chains(structure.chains.offsets, np.zeros(len(positions), dtype=np.int32), 1)
+            structure, _, parts, edge_rules = refine(plain, parts, self.forbidden.edges, positions)
             edge = parts.score(np.ones(1)).reshape(-1, n_labels, n_labels)
             pairs = pairs if edge_rules is None else pairs + edge_rules
         found = []
@@ -248,13 +253,13 @@ class Room:
         return found[0], found[1]
 
     def _best_whole(
-        self, statistic: Statistic, structure: Independent | Chains, positions: IntArray
+        self, statistic: Statistic, structure: Chains | None, positions: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest count; what no search can prove is not held against anyone."""
-        assert isinstance(structure, Chains)
+        assert structure is not None
         n_labels = len(self.sample.classes)
         none = Parts(sparse.csr_array((len(positions), 0)), np.empty((0, n_labels**2)), np.empty(0, dtype=np.intp))
-        structure, _, _, edge = refine(structure, none, self.ban.edges, positions)
+        structure, _, _, edge = refine(structure, none, self.forbidden.edges, positions)
         if edge is None:
             edge = np.zeros((structure.n_kinds, n_labels, n_labels))
         rules = Potentials(self._forbidden(positions), edge + self._forbidden_pairs)
@@ -267,8 +272,8 @@ class Room:
     def _forbidden(self, positions: IntArray) -> FloatArray:
         """−inf where a label is ruled out at a position, else 0."""
         banned = np.zeros((len(positions), len(self.sample.classes)), dtype=np.bool_)
-        if self.ban.node is not None:
-            banned |= self.ban.node[positions]
+        if self.forbidden.node is not None:
+            banned |= self.forbidden.node[positions]
         if self.base is not None:
             banned |= self.base.node[positions] == -np.inf
         return np.where(banned, -np.inf, 0.0)
@@ -285,6 +290,58 @@ class Room:
 def _between(constraint: Constraint, least: float, most: float) -> str:
     if constraint.of is not None:
         return "difference to that share out of reach"
-    if constraint.event.counts:
+    if constraint.is_count:
         return f"mean number between {least:g} and {most:g}"
     return f"share between {least:.0%} and {most:.0%}"
+
+
+def refuse_broken(constraint: Constraint, sample: Sample, strength: Strength) -> None:
+    """Refuse a hard statement of single instances or groups (``on="all"``) that known labels break, by name."""
+    if constraint.on != "all" or not constraint.is_hard or constraint.per == "dataset":
+        return
+    # As if nothing were known, it looks at every instance.
+    everywhere = replace(sample, labels=np.full_like(sample.labels, -1), banned=None)
+    found = components(0, constraint, everywhere)
+    group_of, names = groups(constraint, looked_at(found), everywhere)
+    for component in (replace(c, group_of=group_of, group=tuple(names)) for c in found):
+        _, of_group, weight = component.firings(everywhere)
+        support = np.bincount(of_group, weights=weight, minlength=len(names)).astype(np.float64)
+        settled = np.flatnonzero((support > 0) & ~_is_open(component, sample))
+        mean = _known_sums(component, sample)[settled] / support[settled]
+        low, high = penalty_of(constraint, component.target, support[settled], strength).domain()
+        bad = np.flatnonzero((mean < low - _ROUNDING) | (mean > high + _ROUNDING))
+        if len(bad):
+            _refuse_group(constraint, names[settled[bad[0]]], float(mean[bad[0]]), sample)
+
+
+def _is_open(component: Component, sample: Sample) -> BoolArray:
+    """Groups in which some label that is looked at is unknown."""
+    found = np.zeros(len(component), dtype=np.bool_)
+    if component.statistic is not None:
+        found[component.group_of[sample.unlabelled & (component.group_of >= 0)]] = True
+        return found
+    for term in component.terms:
+        found[component.places(term.within(sample.is_open(term.on_edges)), sample)[1]] = True
+    return found
+
+
+def _known_sums(component: Component, sample: Sample) -> FloatArray:
+    """Σ w·f′(x, y) of every group, over what is known."""
+    if component.statistic is not None:
+        return component.known_counts(np.arange(len(component.group_of)), sample)
+    sums = np.zeros(len(component))
+    for term in component.terms:
+        at, of_group = component.places(term.within(~sample.is_open(term.on_edges)), sample)
+        np.add.at(sums, of_group, term.values(sample.labels, at) * sample.position_weight[at])
+    return sums
+
+
+def _refuse_group(constraint: Constraint, name: object, mean: float, sample: Sample) -> None:
+    where = f"{sample.noun} {name}" if constraint.is_local else repr(name)
+    shown = f"{mean:g}" if constraint.event.counts else f"{mean:.0%}"
+    raise ConflictError(
+        f"The constraint {sample.title(constraint)!r} cannot hold in {where}: the labels that it looks at are known "
+        f"there and make it {shown if constraint.of is None else 'another share'}. Correct them, soften the constraint "
+        'with slack=, or leave out on="all".',
+        constraint=sample.title(constraint),
+    )

@@ -21,8 +21,8 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
+from tiltfit.projections.components import Component
 from tiltfit.projections.kinds import distinct
-from tiltfit.projections.rows import Rows
 from tiltfit.samples.sample import Sample
 
 
@@ -83,8 +83,8 @@ def _priced(features: sequences.Features, prices: FloatArray) -> FloatArray:
     return np.asarray(prices[features.row] * features.value)
 
 
-def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, sample: Sample) -> SequenceRows:
-    """The rows of ``blocks`` on ``structure``, which holds the instances ``touched``."""
+def sequence_rows(found: list[Component], structure: Chains, touched: IntArray, sample: Sample) -> SequenceRows:
+    """The rows of ``found`` on ``structure``, which holds the instances ``touched``."""
     positions = sample.structure.positions(touched)
     place_here = np.full(sample.inputs.n, -1, dtype=np.intp)
     place_here[positions] = np.arange(len(positions))
@@ -92,22 +92,18 @@ def sequence_rows(blocks: list[Rows], structure: Chains, touched: IntArray, samp
     node, edge = ([np.empty((0, 3), dtype=np.intp)] for _ in range(2))  # place, row, table
     tables: tuple[list[FloatArray], list[FloatArray]] = ([], [])
     sequence, first = [], 0
-    for block in blocks:
-        n = len(block) // len(block.features)
-        instances = np.flatnonzero(block.group_of >= 0)
-        by_group = np.empty(n, dtype=np.intp)
-        by_group[block.group_of[instances]] = np.searchsorted(touched, instances)
-        for feature in block.features:
-            for piece in feature.pieces:
-                at = np.flatnonzero(piece.at)
-                group = block.group_of[sample.instance[at]]
-                at, group = at[group >= 0], group[group >= 0]
-                entries, listed = (edge, tables[1]) if piece.on_edges else (node, tables[0])
-                entries.append(np.column_stack([place_here[at], first + group, np.full(len(at), len(listed))]))
-                listed.append(piece.table)
-            sequence.append(by_group)
-            first += n
-    penalty, support = stack([b.penalty for b in blocks]), np.concatenate([b.support for b in blocks])
+    for component in found:
+        instances = np.flatnonzero(component.group_of >= 0)
+        by_group = np.empty(len(component), dtype=np.intp)
+        by_group[component.group_of[instances]] = np.searchsorted(touched, instances)
+        for term in component.terms:
+            at, group = component.places(term, sample)
+            entries, listed = (edge, tables[1]) if term.on_edges else (node, tables[0])
+            entries.append(np.column_stack([place_here[at], first + group, np.full(len(at), len(listed))]))
+            listed.append(term.table)
+        sequence.append(by_group)
+        first += len(component)
+    penalty, support = stack([c.penalty for c in found]), np.concatenate([c.support for c in found])
     kind, parameters = penalty.instance_form()
     of_row = np.concatenate(sequence)
     weight = sample.weight[touched]

@@ -1,4 +1,4 @@
-"""How strong constraints are: β, in units of what they speak of."""
+"""How strong constraints are: β, in units of m."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.language.constraint import Constraint
-from tiltfit.projections.occurrences import pieces
 from tiltfit.samples.sample import Sample
 
 
@@ -23,9 +22,9 @@ class Strength:
 
         (m/ρ)²/(2β) = m²/(2βρ²)        |m/ρ|/β = |m|/(βρ)
 
-    with β/(ρc) for β under ``support``: β is multiplied by ρ² (L1: ρ), and divided by ρ under ``support``. So that the
-    row stays linear, ρ is not that of q but an estimate that does not move (``rate``): ``rates``, by the number of the
-    constraint, 1 where there is none.
+    with β/(ρc) for β under ``support``: β is multiplied by ρ² (L1: ρ), and divided by ρ under ``support``. To keep the
+    row linear, ρ is not that of q but a fixed estimate (``rate``): ``rates``, by the number of the constraint, 1 where
+    there is none.
     """
 
     beta: float
@@ -39,12 +38,12 @@ class Strength:
 
 
 _PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
-"""What ρ is taken for where no label is known: nothing more is claimed than that events in outputs are rarer than the
-places where they might happen. It counts as much as ten known places, and so fades as labels come."""
+"""ρ where no label is known: events in outputs are rarer than the places where they might happen. It counts as much as
+ten known places, so it fades as labels come."""
 
 
 def with_rates(strength: Strength, constraints: Iterable[Constraint], sample: Sample) -> Strength:
-    """The same, with the rates of all events that shares are of; those that it has stay."""
+    """The same with the rates of all events that shares are of; rates that are known already stay."""
     found = {k: rate(c, sample) for k, c in enumerate(constraints) if c.of is not None}
     return replace(strength, rates={**found, **strength.rates})
 
@@ -57,9 +56,8 @@ def rate(constraint: Constraint, sample: Sample) -> float:
     assert constraint.of is not None
     happened, places = _PRIOR_PLACES * PRIOR_RATE, _PRIOR_PLACES
     around = sample.fires(constraint.of.given)
-    for piece in pieces(constraint.of.event, sample.classes, sample.structure):
-        at = np.flatnonzero(piece.at & around & ~sample.is_open(piece.on_edges))
-        cells = (sample.labels[at - 1], sample.labels[at]) if piece.on_edges else sample.labels[at]
-        happened += float(sample.position_weight[at] @ piece.table[cells])
+    for term in constraint.of.event.terms(sample.classes, sample.structure):
+        at = np.flatnonzero(term.at & around & ~sample.is_open(term.on_edges))
+        happened += float(sample.position_weight[at] @ term.values(sample.labels, at))
         places += float(sample.position_weight[at].sum())
     return happened / places

@@ -21,18 +21,16 @@ from scipy import sparse
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import Unit
 from tiltfit.features.constraints import ConstraintFeatures, Parts
-from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.structure import Structure
 from tiltfit.language.constraint import Constraint
-from tiltfit.language.event import Labels
-from tiltfit.language.relations import About, DistributedAs, Relation
+from tiltfit.language.event import Term
+from tiltfit.language.relations import Relation
 from tiltfit.language.values import match
-from tiltfit.projections.expected import Feature, features, is_local
+from tiltfit.projections.components import Component, components
 from tiltfit.projections.kinds import refine
-from tiltfit.projections.occurrences import Piece, statistic_of
-from tiltfit.projections.rules import Ban
+from tiltfit.projections.rules import Forbidden
 from tiltfit.samples.sample import Sample
 
 _PRIOR = 2.0  # occurrences that what is stated counts as much as
@@ -59,24 +57,24 @@ class Tally:
 class Count:
     """A violation that is no sum over places: how far a number n of a whole instance is from [low, high].
 
-    n is Σ tables of ``pieces``, over positions, or the ``statistic``. ``low``, ``high``: one an instance; −inf and inf
+    n is Σ tables of ``terms``, over positions, or the ``statistic``. ``low``, ``high``: one an instance; −inf and inf
     where nothing is asked for.
     """
 
     number: int
-    pieces: tuple[Piece, ...]
+    terms: tuple[Term, ...]
     statistic: Statistic | None
     low: FloatArray
     high: FloatArray
 
     def at(self, instances: IntArray, positions: IntArray) -> Count:
         """On these instances alone, which have these positions."""
-        pieces = tuple(Piece(p.at[positions], p.table) for p in self.pieces)
-        return replace(self, pieces=pieces, low=self.low[instances], high=self.high[instances])
+        terms = tuple(Term(p.at[positions], p.table) for p in self.terms)
+        return replace(self, terms=terms, low=self.low[instances], high=self.high[instances])
 
-    def of_pieces(self, labels: IntArray, first: IntArray) -> FloatArray:
-        """d of every instance by its pieces. ``labels``: one a position; ``first``: where instances begin."""
-        n = np.add.reduceat(happened(self.pieces, labels), first)
+    def of_terms(self, labels: IntArray, first: IntArray) -> FloatArray:
+        """d of every instance by its terms. ``labels``: one a position; ``first``: where instances begin."""
+        n = np.add.reduceat(happened(self.terms, labels), first)
         return self.distance(n, slice(None))
 
     def distance(self, n: FloatArray | float, instance: int | slice) -> FloatArray:
@@ -94,7 +92,7 @@ class Violations:
     """
 
     instances: IntArray
-    structure: Independent | Chains
+    structure: Structure
     parent: IntArray | None
     features: ConstraintFeatures
     counts: tuple[Count, ...]
@@ -103,149 +101,137 @@ class Violations:
     tallies: tuple[Tally | None, ...]
 
 
-def whole_bounds(relation: Relation, times: float = 1.0) -> tuple[float, float]:
+def whole_bounds(bounds: tuple[float, float], times: float = 1.0) -> tuple[float, float]:
     """[⌈low − ½⌉, ⌊high + ½⌋] of ``times`` the stated bounds.
 
-    >>> from tiltfit.language.relations import AtMost, Between
-    >>> whole_bounds(About(0.9)), whole_bounds(About(0.5)), whole_bounds(AtMost(0.3)), whole_bounds(Between(0.2, 0.9))
-    ((1, 1), (0, 1), (-inf, 0), (0, 1))
+    >>> from tiltfit.language.relations import About, AtMost, Between
+    >>> [whole_bounds(relation.bounds) for relation in (About(0.9), About(0.5), AtMost(0.3), Between(0.2, 0.9))]
+    [(1, 1), (0, 1), (-inf, 0), (0, 1)]
     """
-    low, high = (relation.target, relation.target) if isinstance(relation, About) else relation.interval
-    low, high = times * low, times * high
+    low, high = times * bounds[0], times * bounds[1]
     return (math.ceil(low - 0.5) if math.isfinite(low) else low), (math.floor(high + 0.5) if high < math.inf else high)
 
 
 def usual(relation: Relation) -> bool | None:
     """Whether an event of that share usually happens (True), usually does not (False), or neither (None)."""
-    if isinstance(relation, DistributedAs):
+    if relation.shares:
         return True if max(relation.numbers) > 0.5 else None
-    low, high = whole_bounds(relation)
+    low, high = whole_bounds(relation.bounds)
     return True if low >= 1 else False if high <= 0 else None
 
 
 def silent(constraint: Constraint, classes: Sequence[object], unit: Unit) -> str | None:
     """Why a constraint says nothing of a single instance, if that is so."""
-    relation, event = constraint.relation, constraint.event
-    if constraint.event.whole:
-        statistic = statistic_of(event, classes)
-        low, high = whole_bounds(relation)
+    low, high = whole_bounds(constraint.relation.bounds)
+    statistic = constraint.event.statistic(classes)
+    if statistic is not None:
         says = low > statistic.least or high < statistic.most
-    elif event.counts and constraint.of is None:
-        low, high = whole_bounds(relation)
+    elif constraint.is_count:
         says = low > 0 or high < math.inf
+    elif _is_proportion(constraint):
+        return "it is a share of all the data, which no single instance has"
     else:
-        if _is_proportion(constraint):
-            return "it is a share of all the data, which no single instance has"
-        says = usual(relation) is not None or (is_local(constraint) and constraint.of is None and unit == "tokens")
+        counted = constraint.is_local and constraint.of is None and unit == "tokens"
+        says = usual(constraint.relation) is not None or counted
     return None if says else "of a single instance it says neither that it usually happens nor that it usually does not"
 
 
 def _is_proportion(constraint: Constraint) -> bool:
     """Whether it states how common a label is, wherever: of an instance nothing, unless all or none have it."""
-    free = isinstance(constraint.event, Labels) and constraint.where is None and constraint.of is None
-    relation = constraint.relation
-    if not free or is_local(constraint):
-        return False
-    return isinstance(relation, DistributedAs) or not (constraint.is_hard and {*relation.numbers} <= {0.0, 1.0})
+    free = constraint.event.place == "all" and constraint.where is None and constraint.of is None
+    certain = constraint.is_hard and {*constraint.relation.numbers} <= {0.0, 1.0}
+    return free and not constraint.is_local and not certain
 
 
-def measure_violations(constraints: Iterable[Constraint], sample: Sample, ban: Ban) -> Violations:
-    """d of all constraints that ``ban`` does not take care of, on unlabelled instances; and how labelled ones do."""
+def measure_violations(constraints: Iterable[Constraint], sample: Sample, forbidden: Forbidden) -> Violations:
+    """d of all constraints that are not rules (``forbidden``), on unlabelled instances; and how labelled ones do."""
     hidden = replace(sample, labels=np.full(len(sample.labels), -1, dtype=np.intp))
-    placed: list[tuple[int, Piece]] = []
+    placed: list[tuple[int, Term]] = []
     counts: list[Count] = []
     tallies: list[Tally | None] = []
     for number, constraint in enumerate(constraints):
-        if number in ban.supports:
+        if number in forbidden.supports:
             tallies.append(None)
             continue
-        found = features(constraint, hidden)
-        feature = found[_leading(constraint, sample)] if isinstance(constraint.relation, DistributedAs) else found[0]
+        found, leading = components(number, constraint, hidden), 0
+        if constraint.relation.shares:  # of a distribution, the class of the largest share
+            name = max(constraint.relation.shares, key=lambda pair: pair[1])[0]
+            leading = match(name, sample.classes) or 0
         measured = _of_instance if _is_counted(constraint, sample) else _of_places
-        pieces, count, tally = measured(number, constraint, feature, sample)
-        placed += [(number, piece) for piece in pieces]
+        terms, count, tally = measured(found[leading], sample)
+        placed += [(number, term) for term in terms]
         counts += [] if count is None else [count]
         tallies.append(tally)
-    return _assembled(placed, counts, tallies, sample, ban)
+    return _assembled(placed, counts, tallies, sample, forbidden)
 
 
 def _is_counted(constraint: Constraint, sample: Sample) -> bool:
     """Whether its units are instances, not places."""
     if constraint.of is not None:
         return False
-    return constraint.event.counts or (is_local(constraint) and isinstance(sample.structure, Chains))
+    return constraint.event.counts or (constraint.is_local and sample.structure.has_edges)
 
 
-def _leading(constraint: Constraint, sample: Sample) -> int:
-    """The class of the largest share."""
-    assert isinstance(constraint.relation, DistributedAs)
-    name = max(constraint.relation.shares, key=lambda pair: pair[1])[0]
-    found = match(name, sample.classes)
-    assert found is not None
-    return found
+Measured = tuple[list[Term], Count | None, Tally]
 
 
-Measured = tuple[list[Piece], Count | None, Tally]
-
-
-def _of_places(number: int, constraint: Constraint, feature: Feature, sample: Sample) -> Measured:
+def _of_places(component: Component, sample: Sample) -> Measured:
     """A sum over places where it could happen: those where what is usual does not, or what is not usual does."""
-    relation = constraint.relation
-    happens = feature.pieces if feature.event is None else feature.event
-    possible = [Piece(p.at, np.ones_like(p.table)) for p in happens] if feature.among is None else feature.among
+    relation = component.constraint.relation
+    happens = component.terms if component.event is None else component.event
+    possible = component.among or [Term(t.at, np.ones_like(t.table)) for t in happens]
     usually = usual(relation)
     if usually is None:
         return [], None, Tally()
-    fails = [*possible, *(Piece(p.at, -p.table) for p in happens)]
+    fails = [*possible, *(Term(t.at, -t.table) for t in happens)]
     violated, kept = (fails, happens) if usually else (happens, fails)
-    target = max(relation.numbers) if isinstance(relation, DistributedAs) else relation.numbers[0 if usually else -1]
+    target = component.target.low if relation.shares else relation.numbers[0 if usually else -1]
     known = sample.structure.spread(~sample.unlabelled)
     sums = (
-        float(happened([p.within(known) for p in listed], sample.labels) @ sample.position_weight)
+        float(happened([t.within(known) for t in listed], sample.labels) @ sample.position_weight)
         for listed in (kept, violated)
     )
     share = min(target if usually else 1 - target, _SURE)
-    return [p.within(_unknown(p, feature, sample)) for p in violated], None, Tally(next(sums), next(sums), share)
+    return [t.within(_unknown(t, component, sample)) for t in violated], None, Tally(next(sums), next(sums), share)
 
 
-def _unknown(piece: Piece, feature: Feature, sample: Sample) -> BoolArray:
+def _unknown(term: Term, component: Component, sample: Sample) -> BoolArray:
     """Where it says something about unknown labels; of a share, where what it is a share of is not known."""
-    if feature.among is None:
-        return sample.is_open(piece.on_edges)
-    return np.asarray(np.logical_or.reduce([p.at & sample.is_open(p.on_edges) for p in feature.among]), dtype=np.bool_)
+    if component.among is None:
+        return sample.is_open(term.on_edges)
+    return np.asarray(np.logical_or.reduce([t.at & sample.is_open(t.on_edges) for t in component.among]), np.bool_)
 
 
-def _of_instance(number: int, constraint: Constraint, feature: Feature, sample: Sample) -> Measured:
+def _of_instance(component: Component, sample: Sample) -> Measured:
     """A number of each instance; where it should be 0, its violation is a sum over places after all."""
-    relation, first = constraint.relation, sample.structure.first
-    if isinstance(relation, DistributedAs):
-        relation = About(max(relation.numbers))
+    constraint, first = component.constraint, sample.structure.first
+    stated_bounds = component.target.low, component.target.high
     known = sample.structure.spread(~sample.unlabelled)
-    pieces = [] if feature.statistic is not None else feature.pieces
+    terms = [] if component.statistic is not None else component.terms
     if constraint.event.counts:
         places = np.ones(len(sample.structure))
-        low, high = (np.full(len(places), bound) for bound in whole_bounds(relation))
-        target = relation.numbers[0]
+        low, high = (np.full(len(places), bound) for bound in whole_bounds(stated_bounds))
+        target = constraint.relation.numbers[0]
         stated = 1 - abs(target - round(target))  # a mean of 0.3 where there should be none: at most 30% have one
         stated = 0.5 if stated == 1 else stated
     else:
-        pieces = [p.within(known | sample.is_open(p.on_edges)) for p in pieces]  # a share of what is unknown
-        at = np.logical_or.reduce([p.at for p in pieces]).astype(np.float64)
+        terms = [t.within(known | sample.is_open(t.on_edges)) for t in terms]  # a share of what is unknown
+        at = np.logical_or.reduce([t.at for t in terms]).astype(np.float64)
         places, stated = np.add.reduceat(at, first), 0.5
-        low, high = np.array([whole_bounds(relation, c) for c in places]).T
-    listed = [p.within(~known) for p in pieces]
-    count = Count(number, tuple(pieces), feature.statistic, low, high)
+        low, high = np.array([whole_bounds(stated_bounds, c) for c in places]).T
+    listed = [t.within(~known) for t in terms]
+    count = Count(component.number, tuple(terms), component.statistic, low, high)
     tally = _tally(count, places, sample, stated)
-    if feature.statistic is None and np.all(high <= 0) and np.all(low <= 0):
+    if component.statistic is None and np.all(high <= 0) and np.all(low <= 0):
         return listed, None, tally
-    return [], replace(count, pieces=tuple(listed)), tally
+    return [], replace(count, terms=tuple(listed)), tally
 
 
 def _tally(count: Count, places: FloatArray, sample: Sample, stated: float) -> Tally:
     """How many labelled instances that it speaks of keep it."""
     known = np.flatnonzero(~sample.unlabelled & (places > 0))
     if count.statistic is None:
-        d = count.of_pieces(sample.labels, sample.structure.first)[known]
+        d = count.of_terms(sample.labels, sample.structure.first)[known]
     else:
         counted = (count.statistic.count(sample.labels[sample.structure.positions(np.array([s]))]) for s in known)
         d = np.array([count.distance(n, int(s)) for s, n in zip(known, counted, strict=True)])
@@ -253,49 +239,53 @@ def _tally(count: Count, places: FloatArray, sample: Sample, stated: float) -> T
     return Tally(float(sample.weight[known].sum()) - violated, violated, stated)
 
 
-def happened(pieces: Iterable[Piece], labels: IntArray) -> FloatArray:
-    """Σ tables of the pieces at every position, under these labels."""
+def happened(terms: Iterable[Term], labels: IntArray) -> FloatArray:
+    """Σ tables of the terms at every position, under these labels."""
     sums = np.zeros(len(labels))
-    for piece in pieces:
-        at = np.flatnonzero(piece.at)
-        sums[at] += piece.table[labels[at - 1], labels[at]] if piece.on_edges else piece.table[labels[at]]
+    for term in terms:
+        at = np.flatnonzero(term.at)
+        sums[at] += term.values(labels, at)
     return sums
 
 
 def _assembled(
-    placed: list[tuple[int, Piece]], counts: list[Count], tallies: list[Tally | None], sample: Sample, ban: Ban
+    placed: list[tuple[int, Term]],
+    counts: list[Count],
+    tallies: list[Tally | None],
+    sample: Sample,
+    forbidden: Forbidden,
 ) -> Violations:
     """What is known by position, as inference on the unlabelled instances takes it."""
     instances = np.flatnonzero(sample.unlabelled)
     positions, n_labels = sample.structure.positions(instances), len(sample.classes)
-    structure: Independent | Chains = sample.structure.take(instances)
+    structure: Structure = sample.structure.take(instances)
     node, edge = (
         _parts([(k, p) for k, p in placed if p.on_edges == wanted], positions, n_labels ** (2 if wanted else 1))
         for wanted in (False, True)
     )
-    forbidden = np.zeros((len(positions), n_labels))
-    if ban.node is not None:
-        forbidden[ban.node[positions]] = -np.inf
+    rules = np.zeros((len(positions), n_labels))
+    if forbidden.node is not None:
+        rules[forbidden.node[positions]] = -np.inf
     parent, on_edges, edge_rules = None, None, None
-    if isinstance(structure, Chains) and len(instances):
-        structure, parent, on_edges, edge_rules = refine(structure, edge, ban.edges, positions)
+    if structure.chains is not None and len(instances):
+        structure, parent, on_edges, edge_rules = refine(structure.chains, edge, forbidden.edges, positions)
     return Violations(
         instances=instances,
         structure=structure,
         parent=parent,
         features=ConstraintFeatures(len(tallies), node, on_edges),
         counts=tuple(count.at(instances, positions) for count in counts),
-        rules=Potentials(forbidden, edge_rules),
-        bans=tuple((statistic, here[instances]) for statistic, here in ban.whole),
+        rules=Potentials(rules, edge_rules),
+        bans=tuple((statistic, here[instances]) for statistic, here in forbidden.whole),
         tallies=tuple(tallies),
     )
 
 
-def _parts(placed: list[tuple[int, Piece]], positions: IntArray, width: int) -> Parts:
-    fires = [sparse.csr_array(piece.at[positions, None].astype(np.float64)) for _, piece in placed]
+def _parts(placed: list[tuple[int, Term]], positions: IntArray, width: int) -> Parts:
+    fires = [sparse.csr_array(term.at[positions, None].astype(np.float64)) for _, term in placed]
     empty = sparse.csr_array((len(positions), 0))
     return Parts(
         sparse.csr_array(sparse.hstack([empty, *fires], format="csr")),
-        np.concatenate([np.empty((0, width)), *(piece.table.reshape(1, -1) for _, piece in placed)]),
+        np.concatenate([np.empty((0, width)), *(term.table.reshape(1, -1) for _, term in placed)]),
         np.array([k for k, _ in placed], dtype=np.intp),
     )

@@ -8,8 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.inference.potentials import Marginals
-from tiltfit.language.relations import DistributedAs
-from tiltfit.projections.expected import is_local
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
 from tiltfit.report.constraints import ConstraintReport
@@ -30,10 +28,9 @@ def report_constraints(
     rows = _Rows(grounded, model, projection, roles)
     entries: list[Entry] = []
     for number, constraint in enumerate(grounded.constraints):
-        distribution = isinstance(constraint.relation, DistributedAs)
-        components = range(len(classes)) if distribution else [-1]
-        for component in components:
-            entries.append(rows.entry(number, component, str(classes[component]) if distribution else None, unit))
+        for target in constraint.relation.targets(classes):
+            label = None if target.label is None else str(target.label)
+            entries.append(rows.entry(number, target.number, label, unit))
     return ConstraintReport(tuple(entries))
 
 
@@ -90,7 +87,7 @@ class _Rows:
             status=status,
             worst_group=g.group[rows[np.argmax(violation if role is None else of_model)]],
             counts=constraint.event.counts and constraint.of is None,
-            instance=g.noun if is_local(constraint) else None,
+            instance=g.noun if constraint.is_local else None,
             effective=effective,
             r_hat=r_hat,
             model_violation=float(np.max(of_model)),

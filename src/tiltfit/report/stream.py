@@ -8,9 +8,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.relations import DistributedAs
 from tiltfit.language.sentences import describe, event_subject
-from tiltfit.projections.expected import is_local
 from tiltfit.projections.ledger import Ledger
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.entry import MET, Entry
@@ -32,16 +30,16 @@ def report_stream(
     component = np.array([key[1] for key in ledger.keys], dtype=np.intp)
     entries: list[Entry] = []
     for number, constraint in enumerate(constraints):
-        distribution = isinstance(constraint.relation, DistributedAs)
-        for k in range(len(classes)) if distribution else [-1]:
+        for target in constraint.relation.targets(classes):
+            k = target.number
             of_part = component == k if k >= 0 else component < 0
             rows = np.flatnonzero((owner == number) & of_part & (ledger.column("recent_support") > 0))
-            label = str(classes[k]) if distribution else None
+            label = None if target.label is None else str(target.label)
             sentence = describe(constraint, unit)  # type: ignore[arg-type]
             if len(rows):
                 entries.append(_entry(ledger, prices, constraint, rows, (sentence, unit), label))
             else:
-                status = "rests" if number not in apart else "each" if is_local(constraint) else "rules"
+                status = "rests" if number not in apart else "each" if constraint.is_local else "rules"
                 met = apart.get(number, 0.0)
                 entries.append(Entry(constraint.name, sentence, label, met, 0, None, None, None, 0.0, status))
     return ConstraintReport(tuple(entries))

@@ -10,7 +10,6 @@ from tiltfit.data.inputs import Unit
 from tiltfit.language.condition import Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.prose import amount, percent
-from tiltfit.language.relations import DistributedAs, Relation
 from tiltfit.language.sentences import describe
 from tiltfit.report.entry import Entry
 
@@ -42,25 +41,17 @@ def targets_of(constraints: Iterable[Constraint], classes: Iterable[object], uni
     names = [str(name) for name in classes]
     for constraint in constraints:
         sentence, relation, where = describe(constraint, unit), constraint.relation, constraint.where
-        if isinstance(relation, DistributedAs):
+        if relation.shares:
             stated = {str(label): share for label, share in relation.shares}
             for name in names:
                 share = stated.get(name, 0.0)
                 found[constraint.name, sentence, name] = Target(percent(share), share, share, where)
         else:
-            is_count = constraint.event.counts and constraint.of is None
-            words = relation.words(amount if is_count else percent)
-            found[constraint.name, sentence, None] = Target(words, *_interval(relation), where)
+            words = relation.words(amount if constraint.is_count else percent)
+            found[constraint.name, sentence, None] = Target(words, *relation.bounds, where)
     return found
 
 
 def key_of(entry: Entry) -> Key:
     """By what an entry finds its target: a model file may have lost a constraint, but not its entry."""
     return entry.name, entry.sentence, entry.component
-
-
-def _interval(relation: Relation) -> tuple[float, float]:
-    if relation.hard:
-        return relation.interval
-    (target,) = relation.numbers
-    return target, target

@@ -15,7 +15,6 @@ from tiltfit.features.selection import learn_topics, topic_shares
 from tiltfit.inference.chain import Chains
 from tiltfit.language.conditions import Feature, Word
 from tiltfit.language.events import Change
-from tiltfit.projections.occurrences import pieces
 from tiltfit.suggesting.candidates import Candidates
 
 Source = Literal["labels", "model", "topics"]
@@ -65,7 +64,7 @@ def change_view(data: Data, view: View, labels: IntArray) -> View:
     """Of changes from one label to the next (under BIO, of entities): shares of (change, stay) at the second token."""
     structure = data.sample.structure
     assert isinstance(structure, Chains)
-    (piece,) = pieces(Change(), data.sample.classes, structure)
+    (piece,) = Change().terms(data.sample.classes, structure)
     at = np.flatnonzero(piece.at & (labels >= 0) & (np.roll(labels, 1) >= 0))
     changes = piece.table[labels[at - 1], labels[at]]
     shares = np.zeros((data.n, 2))

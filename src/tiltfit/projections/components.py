@@ -1,0 +1,315 @@
+"""A constraint on data, in one hop: the expectations it states, where they are taken, and the penalty of each.
+
+A constraint has one *component* per target of its relation, and a component one *row* per group that the constraint is
+stated for. Rows of one component lie on different instances.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
+from tiltfit.data.inputs import is_missing
+from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.inference.statistic import Statistic
+from tiltfit.language.conditions import Column
+from tiltfit.language.constraint import Constraint
+from tiltfit.language.event import Term
+from tiltfit.language.relations import Target
+from tiltfit.penalties.interval import box
+from tiltfit.penalties.penalty import Penalty
+from tiltfit.projections.strength import Strength
+from tiltfit.samples.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One expectation of constraint ``number``.
+
+    ``terms``: f′, at the places it looks at. ``statistic``: what it counts in whole sequences; its term then only says
+    in which. ``among``: the event that it is a share of, ``event``: the share itself; f′ is event − u·among.
+
+    Its rows, one per group: ``group`` names them, ``group_of`` is the group of every instance (−1: none). ``is_apart``:
+    prices are found instance by instance, inside the projection.
+    """
+
+    number: int
+    constraint: Constraint
+    target: Target
+    terms: list[Term]
+    statistic: Statistic | None = None
+    among: list[Term] | None = None
+    event: list[Term] | None = None
+    group_of: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    group: tuple[object, ...] = ()
+    support: FloatArray = field(default_factory=lambda: np.empty(0))
+    penalty: Penalty = field(default_factory=lambda: box(np.empty(0), np.empty(0)))
+    is_apart: bool = False
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+    def places(self, term: Term, sample: Sample) -> tuple[IntArray, IntArray]:
+        """The positions of a term that are in some group, and the group of each."""
+        at = np.flatnonzero(term.at)
+        of_group = self.group_of[sample.instance[at]]
+        return at[of_group >= 0], of_group[of_group >= 0]
+
+    def firings(self, sample: Sample) -> tuple[IntArray, IntArray, FloatArray]:
+        """Instance, group and weight of every place where the event could happen (of a count: of every instance)."""
+        constraint = self.constraint
+        if constraint.is_count:
+            inside = self.group_of >= 0 if constraint.on == "all" else (self.group_of >= 0) & sample.unlabelled
+            found = np.flatnonzero(inside)
+            return found, self.group_of[found], sample.weight[found]
+        terms = self.terms if self.among is None else self.among
+        anywhere = Term(np.logical_or.reduce([term.at for term in terms]), np.empty(0))
+        at, of_group = self.places(anywhere, sample)
+        return sample.instance[at], of_group, sample.position_weight[at]
+
+    def known_counts(self, instances: IntArray, sample: Sample) -> FloatArray:
+        """Σ w·g(y) of every group over those of the instances whose labels are known, g the statistic."""
+        sums = np.zeros(len(self))
+        if self.statistic is not None:
+            for s in instances[~sample.unlabelled[instances] & (self.group_of[instances] >= 0)]:
+                labels = sample.labels[sample.structure.positions(np.array([s]))]
+                sums[self.group_of[s]] += sample.weight[s] * self.statistic.count(labels)
+        return sums
+
+    def supports(self, sample: Sample) -> sparse.csr_array:
+        """What every instance adds to the support of every row: instances × rows."""
+        instance, row, weight = self.firings(sample)
+        shape = (len(sample.structure), len(self))
+        return sparse.csr_array(sparse.coo_array((weight, (instance, row)), shape=shape))
+
+    def wakes(self, sample: Sample) -> sparse.csr_array:
+        """Instances × rows: where a share of another event might happen itself (nothing for other constraints)."""
+        cells = [np.empty((0, 2), dtype=np.intp)]
+        for term in self.event or []:
+            instance = np.unique(sample.instance[term.at & (sample.position_weight > 0)])
+            instance = instance[self.group_of[instance] >= 0]
+            cells.append(np.column_stack([instance, self.group_of[instance]]))
+        instance, row = np.concatenate(cells).T
+        shape = (len(sample.structure), len(self))
+        return sparse.csr_array(sparse.coo_array((np.ones(len(row)), (instance, row)), shape=shape))
+
+
+def components(number: int, constraint: Constraint, sample: Sample) -> list[Component]:
+    """The expectations of a constraint, at the places it looks at; still without rows."""
+    classes, structure = sample.classes, sample.structure
+    targets = constraint.targets(classes)
+    statistic = whole_statistic(constraint, classes, sample.title(constraint))
+    if statistic is not None:
+        stand_in = _seen(_stand_in(sample), constraint, sample)
+        return [Component(number, constraint, target, [stand_in], statistic) for target in targets]
+    fires = sample.fires(constraint.where)
+    if constraint.relation.shares:
+        one = np.eye(len(classes))
+        terms = [_seen(Term(fires, one[target.number]), constraint, sample) for target in targets]
+        return [Component(number, constraint, target, [term]) for target, term in zip(targets, terms, strict=True)]
+    event = [term.within(fires) for term in constraint.event.terms(classes, structure)]
+    if constraint.of is None:
+        seen = [_seen(term, constraint, sample) for term in event]
+        return [Component(number, constraint, target, seen) for target in targets]
+    around = sample.fires(constraint.of.given)
+    others = constraint.of.event.terms(classes, structure)
+    among = [_seen(term.within(around), constraint, sample) for term in others]
+    both = list(_both(event, among))
+    if both and not any(term.table.any() for term in both):
+        title = sample.title(constraint)
+        raise ConstraintError(
+            f"The constraint {title!r} is not a share: its event never happens among the events that of= names.",
+            constraint=title,
+        )
+    return [
+        Component(number, constraint, target, list(_difference(both, among, target.share)), None, among, both)
+        for target in targets
+    ]
+
+
+def whole_statistic(constraint: Constraint, classes: Sequence[object], title: str) -> Statistic | None:
+    """The statistic of a constraint on whole sequences, None for other constraints; refuses what cannot be."""
+    if constraint.of is not None and (constraint.event.whole or constraint.of.event.whole):
+        raise UnsupportedError(
+            f"The constraint {title!r} is a share (of=), but statistics of whole sequences have no shares: leave of= "
+            "out.",
+            constraint=title,
+        )
+    if not constraint.event.whole:
+        return None
+    if constraint.where is not None:
+        raise UnsupportedError(
+            f"The constraint {title!r} looks at whole sequences, so it takes no condition on tokens. "
+            "State it for groups of sequences with per=column(...).",
+            constraint=title,
+        )
+    statistic = constraint.event.statistic(classes)
+    assert statistic is not None
+    beyond = [u for u in constraint.relation.numbers if not statistic.least <= u <= statistic.most]
+    if beyond and not constraint.relation.hard:
+        raise ConstraintError(
+            f"The constraint {title!r} asks for {beyond[0]:g}, but what it counts is always between "
+            f"{statistic.least:g} and {statistic.most:g}.",
+            constraint=title,
+        )
+    return statistic
+
+
+def with_rows(
+    found: list[Component], sample: Sample, strength: Strength, *, together: bool = False, idle_groups: bool = False
+) -> list[Component]:
+    """The components of one constraint, which fires somewhere, with their rows.
+
+    ``together``: prices are not found instance by instance. ``idle_groups``: the mean number of something also has rows
+    for groups where it is not found, in which it may be found in other parts of the data; and so have shares.
+    """
+    constraint = found[0].constraint
+    group_of, names = groups(constraint, looked_at(found), sample)
+    found = [replace(component, group_of=group_of, group=tuple(names)) for component in found]
+    # A group in which everything is known (on="all") or weighs nothing has nothing to decide. Nor has a share in one
+    # where it can never happen: it could only ask that what it is a share of does not happen either.
+    open_terms = [term.within(sample.is_open(term.on_edges)) for component in found for term in component.terms]
+    alive = _weights(open_terms, found[0], sample) > 0
+    if idle_groups and constraint.is_count and not constraint.is_local:
+        _, of_group, weight = found[0].firings(sample)
+        alive |= np.bincount(of_group, weights=weight, minlength=len(names)) > 0
+    if found[0].event is not None and (constraint.is_local or not idle_groups):
+        alive &= _weights(found[0].event, found[0], sample) > 0
+    renumbered = np.where(alive, np.cumsum(alive) - 1, -1)
+    group_of = np.where(group_of >= 0, renumbered[group_of], -1)
+    group = tuple(name for name, lives in zip(names, alive, strict=True) if lives)
+    # A share of another event is left to the solver of shared rows, and so is everything where sequences cannot be
+    # inferred one by one at little cost.
+    apart = constraint.is_local and constraint.of is None and not together
+    found = [replace(component, group_of=group_of, group=group, is_apart=apart) for component in found]
+    return [_with_penalty(component, sample, strength) for component in found]
+
+
+def _with_penalty(component: Component, sample: Sample, strength: Strength) -> Component:
+    _, of_group, weight = component.firings(sample)
+    support = np.bincount(of_group, weights=weight, minlength=len(component)).astype(np.float64)
+    rate = strength.rates.get(component.number, 1.0)
+    penalty = penalty_of(component.constraint, component.target, support, strength, rate)
+    return replace(component, support=support, penalty=penalty)
+
+
+def penalty_of(
+    constraint: Constraint, target: Target, support: FloatArray, strength: Strength, rate: float = 1.0
+) -> Penalty:
+    """U of rows with this target that have these supports."""
+    softness = constraint.slack if constraint.relation.hard else constraint.beta
+
+    def beta(power: int) -> FloatArray:
+        if constraint.is_hard:
+            return np.zeros(len(support))
+        return strength.of(softness, support, rate, power)
+
+    return constraint.relation.penalty_of(target, len(support), beta)
+
+
+def looked_at(found: list[Component]) -> BoolArray:
+    """The positions that a constraint looks at."""
+    masks = [term.at for component in found for term in [*component.terms, *(component.among or [])]]
+    return np.asarray(np.logical_or.reduce(masks), dtype=np.bool_)
+
+
+def groups(constraint: Constraint, fires: BoolArray, sample: Sample) -> tuple[IntArray, list[object]]:
+    """The group of every instance (−1: the constraint does not fire there), and the groups' names."""
+    n = len(sample.structure)
+    if constraint.per == "dataset":
+        return np.zeros(n, dtype=np.intp), [None]
+    involved = np.unique(sample.instance[fires])
+    group = np.full(n, -1, dtype=np.intp)
+    if not isinstance(constraint.per, Column):
+        group[involved] = np.arange(len(involved))
+        return group, [int(i) for i in involved]
+    if constraint.is_count:  # a mean over all sequences, with or without a firing
+        involved = np.arange(n) if constraint.on == "all" else np.flatnonzero(sample.unlabelled)
+    values = sample.inputs.column(constraint.per.name)[sample.structure.first[involved]]
+    group[involved], names = _by_value(sample.title(constraint), constraint.per, values, involved, sample.noun)
+    return group, names
+
+
+def _by_value(
+    title: str, per: Column, values: npt.NDArray[Any], involved: IntArray, noun: str
+) -> tuple[IntArray, list[object]]:
+    missing = [int(i) for i, v in zip(involved, values, strict=True) if is_missing(v)]
+    if missing:
+        raise ConstraintError(
+            f"The constraint {title!r} is stated per {per.name!r}, but that column is missing in "
+            f"{len(missing)} {noun}s where it applies ({noun} {missing[0]} first). Fill it in, or add a condition that "
+            f"leaves these {noun}s out.",
+            constraint=title,
+            instances=missing,
+        )
+    try:
+        names, groups = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise ConstraintError(
+            f"The constraint {title!r} is stated per {per.name!r}, but that column mixes kinds "
+            "of values that have no common order: make it all texts or all numbers.",
+            constraint=title,
+        ) from error
+    return groups.astype(np.intp), list(names.tolist())
+
+
+def _weights(terms: list[Term], component: Component, sample: Sample) -> FloatArray:
+    """How much weight the places of some terms have in every group."""
+    sums = np.zeros(len(component))
+    for term in terms:
+        at, of_group = component.places(term, sample)
+        np.add.at(sums, of_group, sample.position_weight[at])
+    return sums
+
+
+def _stand_in(sample: Sample) -> Term:
+    """One position of every sequence, which stands for the whole of it: the first whose label is unknown."""
+    at = np.zeros(sample.inputs.n, dtype=np.bool_)
+    first = np.asarray(sample.structure.first)
+    at[first] = True
+    unknown = np.flatnonzero(sample.open_positions)
+    sequence, where = np.unique(sample.instance[unknown], return_index=True)
+    at[first[sequence]] = False
+    at[unknown[where]] = True
+    return Term(at, np.zeros(len(sample.classes)))
+
+
+def _seen(term: Term, constraint: Constraint, sample: Sample) -> Term:
+    """The part of the data that the constraint is about: unknown labels, or all."""
+    if constraint.is_local:
+        term = term.within(sample.structure.spread(sample.unlabelled & (sample.weight > 0)))
+    if constraint.on == "all":
+        return term
+    if constraint.is_count:
+        # A number in a sequence is that in the whole of it, known labels included.
+        return term.within(sample.structure.spread(sample.unlabelled))
+    return term.within(sample.is_open(term.on_edges))
+
+
+def _both(event: list[Term], among: list[Term]) -> Iterator[Term]:
+    """Where both happen at one position, so that one is a share of the other. An edge is at the position it leads to,
+    hence of a label and a pair the label is that of the second."""
+    for a, b in itertools.product(event, among):
+        at = a.at & b.at
+        if at.any():
+            yield Term(at, a.table * b.table)
+
+
+def _difference(event: list[Term], among: list[Term], u: float) -> Iterator[Term]:
+    """event − u·among, as terms on different places: the share of event in among is u where its expectation is 0."""
+    for on_edges in (False, True):
+        a = next((term for term in event if term.on_edges == on_edges), None)
+        b = next((term for term in among if term.on_edges == on_edges), None)
+        if a is not None and b is not None:
+            yield Term(a.at & b.at, a.table - u * b.table)
+        if a is not None:
+            yield a if b is None else a.within(~b.at)
+        if b is not None:
+            yield Term(b.at if a is None else b.at & ~a.at, -u * b.table)

@@ -1,0 +1,101 @@
+"""Names that extensions may add to: penalties, conditions, events, models and methods.
+
+An extension is a package that registers something when it is imported. A fresh process learns of it through an entry
+point in the group ``tiltfit.extensions``, which is loaded the first time an unknown name is looked up; so
+``import tiltfit`` never pays for it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import TypeVar
+
+from tiltfit.errors import ConstraintError, TiltfitWarning, did_you_mean
+
+GROUP = "tiltfit.extensions"
+T = TypeVar("T")
+
+_loaded = False
+
+
+def load_extensions() -> None:
+    """Import every installed extension, once per process. One that fails is reported and left out."""
+    global _loaded  # noqa: PLW0603
+    if _loaded:
+        return
+    _loaded = True  # first: an extension may look up names while it is imported
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP):
+        try:
+            entry.load()
+        except Exception as error:
+            warnings.warn(
+                f"The extension {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}. "
+                "Its names stay unknown.",
+                TiltfitWarning,
+                stacklevel=3,
+            )
+
+
+class Registry(Mapping[str, T]):
+    """What each name stands for. ``kind`` is what messages call an entry: "penalty", "condition key".
+
+    Looking up a name that is unknown, or listing all names, loads the installed extensions first.
+    """
+
+    def __init__(self, kind: str, error: type[Exception] = ConstraintError) -> None:
+        self.kind = kind
+        self._error = error
+        self._entries: dict[str, T] = {}
+        self._origins: dict[str, object] = {}
+
+    def register(self, name: str, value: T, origin: object = None) -> None:
+        """Enter a value, which ``origin`` (default: itself) defines. A name keeps its first definition; running that
+        definition again, as in a notebook, replaces it."""
+        if not isinstance(name, str) or not name:
+            raise self._error(f"The name of a {self.kind} must be a non-empty string, but is {name!r}.")
+        new = value if origin is None else origin
+        old = self._origins.get(name, new)
+        if old is not new and (_path(old) != _path(new) or "<lambda>" in _path(new)):
+            raise self._error(
+                f"There is a {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under another name."
+            )
+        self._entries[name], self._origins[name] = value, new
+
+    def find(self, name: object) -> T:
+        """The value of a name; an unknown one is refused with the nearest that is known."""
+        if isinstance(name, str) and name in self:
+            return self._entries[name]
+        raise self._error(
+            f"There is no {self.kind} {name!r}; known are {', '.join(sorted(self))}.{did_you_mean(name, self)}"
+        )
+
+    def remove(self, name: str) -> None:
+        """Forget a name, as tests of extensions do."""
+        self._entries.pop(name, None)
+        self._origins.pop(name, None)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self:
+            raise KeyError(name)
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        if name not in self._entries:
+            load_extensions()
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        load_extensions()
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        load_extensions()
+        return len(self._entries)
+
+
+def _path(definition: object) -> str:
+    of = definition if hasattr(definition, "__qualname__") else type(definition)
+    return f"{of.__module__}.{getattr(of, '__qualname__', of)}"
