@@ -274,8 +274,9 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             options.method, constraints,
             Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), options.strength,
             Grounding(
-                workers, online=options.solver == "online", separate=options.method.separate,
-                violations=options.method.violations, base=model.base,
+                workers, online=options.solver == "online",
+                separate="rows" not in options.method.needs,
+                violations="violations" in options.method.needs, base=model.base,
             ),
             check=lambda grounded: None,
         )  # fmt: skip

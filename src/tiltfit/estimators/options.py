@@ -100,7 +100,7 @@ class Options:
 
     def votes(self, constraints: ConstraintSet, inputs: Inputs) -> Votes | None:
         """What the constraints say of single rows or tokens, if the method learns from that."""
-        return majority_vote(constraints, inputs, constraints.classes or ()) if self.method.votes else None
+        return majority_vote(constraints, inputs, constraints.classes or ()) if "votes" in self.method.needs else None
 
     def roles(self, constraints: ConstraintSet, votes: Votes | None) -> Mapping[int, str] | None:
         """What became of constraints if the method does not follow them (``Method.roles``)."""

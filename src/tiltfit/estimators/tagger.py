@@ -260,8 +260,9 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             options.method, constraints,
             Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), strength,
             Grounding(
-                workers, self.inference, seed, online=options.solver == "online", separate=options.method.separate,
-                violations=options.method.violations, base=model.base,
+                workers, self.inference, seed, online=options.solver == "online",
+                separate="rows" not in options.method.needs,
+                violations="violations" in options.method.needs, base=model.base,
             ),
             check=partial(refuse_impossible, model),
         )  # fmt: skip

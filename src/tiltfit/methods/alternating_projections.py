@@ -21,7 +21,7 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Task
 from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import GENERATIVE
+from tiltfit.models.registry import MODELS
 from tiltfit.optimize.result import Stop
 
 SOLVERS: dict[str, Callable[[Problem, FloatArray, Run], Fit]] = {
@@ -61,12 +61,18 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
 
 
 def _refuse_free_weights(case: Case) -> None:
-    if case.model in GENERATIVE and case.solver == "online":
+    kind = MODELS[case.model]
+    if not kind.linear and case.solver in ("alternating", "online"):
+        raise UnsupportedError(
+            f"solver={case.solver!r} needs scores that are linear in the weights, which those of model={case.model!r} "
+            "are not. Use solver='joint'."
+        )
+    if kind.generative and case.solver == "online":
         raise UnsupportedError(
             f"model={case.model!r} cannot learn online: its weights follow from counts of all data. Use fit with "
             f"another solver, or model={'crf' if case.unit == 'tokens' else 'maxent'!r}."
         )
-    if case.model in GENERATIVE and case.solver not in ("auto", "alternating"):
+    if kind.generative and case.solver not in ("auto", "alternating"):
         raise UnsupportedError(
             f"solver={case.solver!r} moves weights freely, but those of model={case.model!r} are log-probabilities, "
             "which expected counts give in closed form. Use solver='alternating'."
@@ -75,5 +81,5 @@ def _refuse_free_weights(case: Case) -> None:
 
 METHOD = Method(
     "ap", "alternating projections", fit, refuse=_refuse_free_weights, solvers=("auto", *SOLVERS, "online"),
-    generative=True,
+    trains=("conditional", "generative"),
 )  # fmt: skip

@@ -315,6 +315,6 @@ METHOD = Method(
     fit,
     refuse=refuse,
     options=Options,
-    violations=True,
-    generative=True,
+    needs=("violations", "linear"),
+    trains=("conditional", "generative"),
 )

@@ -88,4 +88,4 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     return minimise_directly(task, term, start, run)
 
 
-METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised", follows=False)
+METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised", constraints="reported")

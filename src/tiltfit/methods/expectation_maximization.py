@@ -45,7 +45,7 @@ METHOD = Method(
     why_not={"maxent": _conditional("'naive_bayes'"), "crf": _conditional("'hmm'")},
     refuse=_refuse_constraints,
     solvers=("auto", "alternating"),
-    generative=True,
+    trains=("generative",),
+    constraints="refused",
     unaided=True,
-    takes=False,
 )

@@ -95,5 +95,5 @@ METHOD = Method(
     "generalized expectation",
     fit,
     refuse=refuse,
-    separate=False,
+    needs=("rows",),
 )

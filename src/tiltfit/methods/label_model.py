@@ -247,5 +247,11 @@ def _condensed(votes: Votes, weight: FloatArray, ruled_out: BoolArray) -> tuple[
 
 
 METHOD = Method(
-    "label_model", "a generative model of the votes", fit, options=Options, votes=True, follows=False, roles=roles
+    "label_model",
+    "a generative model of the votes",
+    fit,
+    options=Options,
+    needs=("votes", "linear"),
+    constraints="reported",
+    roles=roles,
 )

@@ -145,4 +145,6 @@ def _of_labels(problem: Problem) -> FloatArray:
     return np.asarray(counts / counts.sum(), dtype=np.float64)
 
 
-METHOD = Method("label_regularization", "label regularisation", fit, options=Options, follows=False, roles=roles)
+METHOD = Method(
+    "label_regularization", "label regularisation", fit, options=Options, constraints="reported", roles=roles
+)

@@ -1,4 +1,4 @@
-"""What a method is: a way to find the weights of a model from data and constraints.
+"""The interface of a method: a way to find the weights of a model from data and constraints.
 
 Alternating projections are one; the others are what it is compared with. A method is one file: its docstring states
 its objective, how it differs from alternating projections and where it comes from; ``METHODS`` (``methods.catalogue``)
@@ -18,14 +18,14 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.majority_vote import Votes
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.models.generative import GENERATIVE
+from tiltfit.models.registry import MODELS
 from tiltfit.projections.grounding import Grounded
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What there is to learn from: ``problem`` holds data, labels and constraints as rows, ``grounded`` what the rows
-    mean, ``votes`` what constraints say of single positions (for methods that ask for them)."""
+    """The data to learn from: ``problem`` holds data, labels and constraints as rows, ``grounded`` what the rows mean,
+    ``votes`` what constraints say of single positions (for methods that need them)."""
 
     problem: Problem
     grounded: Grounded
@@ -34,7 +34,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How to learn, and whom to tell. ``options``: the method's own (``Method.options``)."""
+    """How to learn, and the callbacks. ``options``: the method's own (``Method.options``)."""
 
     solver: str = "auto"
     max_iter: int = 500
@@ -47,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What a fit is about to be tried on, as far as it decides whether it can be."""
+    """The part of a fit that decides whether a method can do it."""
 
     model: str
     solver: str
@@ -57,47 +57,73 @@ class Case:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """A method without options of its own."""
+    """No options."""
 
 
 def _anything(_: Case) -> None:
-    """Nothing is refused."""
+    """Refuse nothing."""
 
 
 def _nothing(_: ConstraintSet, __: Votes | None, ___: Any) -> Mapping[int, str]:
-    """No constraint has a say."""
+    """No constraint plays a part."""
     return {}
 
 
 @dataclass(frozen=True)
 class Method:
-    """``fit(task, start, run)`` gives the weights. ``why_not``: models that it cannot train, with the reason and the
-    nearest that works. ``refuse``: raises for constraints that it cannot take. ``options``: a frozen dataclass whose
-    constructor raises for what it cannot be. ``solvers``: those it knows. ``separate``: whether constraints on single
-    instances have prices of their own, found inside projections, or are rows like any other. ``votes``: whether the
-    task needs them. ``violations``: whether it needs those of single instances (``Grounded.violations``). ``start``:
-    where it starts if nothing is said. ``generative``: whether it can train generative models. ``unaided``: whether
-    unlabelled data without constraints are enough. ``takes``: whether there may be constraints. ``follows``: whether it
-    learns from all of them, so that one that is missed says something of the data. ``roles(constraints, votes,
-    options)``: if not, what it does with some of them all the same, by their numbers; a word or two for the report,
-    which judges the model then."""
+    """A method under the word ``name``; ``fit(task, start, run)`` returns its weights.
+
+    Attributes
+    ----------
+    needs : tuple of str
+        What the task must offer: ``"votes"`` (``Task.votes``), ``"violations"`` of single instances
+        (``Grounded.violations``), ``"rows"`` (constraints on single instances are rows like any other; otherwise their
+        prices are found inside projections), ``"linear"`` (a model whose scores are linear in its weights).
+    trains : tuple of str
+        The kinds of models: ``"conditional"``, models of p(y|x) whose weights are free, and ``"generative"``.
+    constraints : str
+        ``"followed"``: it learns from all of them, so one that is missed says something about the data. ``"reported"``:
+        it may use some of them (``roles``), and the report judges the model. ``"refused"``: there may be none.
+    why_not : dict
+        Models that it cannot train, with the reason and the nearest that works.
+    refuse : callable
+        Raises for constraints that it cannot take.
+    options : type
+        A frozen dataclass whose constructor raises for values that it cannot take.
+    solvers : tuple of str
+        The solvers that it knows.
+    start : str
+        Where it starts by default (``methods.start``).
+    unaided : bool
+        True if unlabelled data without constraints are enough.
+    roles : callable
+        ``roles(constraints, votes, options)``: the part that some constraints play in a method that does not follow
+        them, by their numbers; a word or two for the report.
+    """
 
     name: str
     title: str
     fit: Callable[[Task, FloatArray, Run], Fit]
-    why_not: dict[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    trains: tuple[str, ...] = ("conditional",)
+    constraints: str = "followed"
+    why_not: Mapping[str, str] = field(default_factory=dict)
     refuse: Callable[[Case], None] = _anything
     options: type = NoOptions
     solvers: tuple[str, ...] = ("auto",)
-    separate: bool = True
-    votes: bool = False
-    violations: bool = False
     start: str = "zeros"
-    generative: bool = False
     unaided: bool = False
-    takes: bool = True
-    follows: bool = True
     roles: Callable[[ConstraintSet, Votes | None, Any], Mapping[int, str]] = _nothing
+
+    @property
+    def follows(self) -> bool:
+        """True if it learns from all constraints."""
+        return self.constraints == "followed"
+
+    @property
+    def takes(self) -> bool:
+        """True if there may be constraints."""
+        return self.constraints != "refused"
 
     def check(self, case: Case) -> None:
         """Refuse what the method cannot do, before any work starts."""
@@ -105,7 +131,13 @@ class Method:
             raise UnsupportedError(
                 f"method={self.name!r} cannot train model={case.model!r}: {self.why_not[case.model]}"
             )
-        if case.model in GENERATIVE and not self.generative:
+        kind = MODELS[case.model]
+        if not kind.linear and "linear" in self.needs:
+            raise UnsupportedError(
+                f"method={self.name!r} cannot train model={case.model!r}: it needs scores that are linear in the "
+                "weights. Use method='ap'."
+            )
+        if kind.generative and "generative" not in self.trains:
             raise UnsupportedError(
                 f"method={self.name!r} cannot train model={case.model!r}: it fits weights of p(y|x) that are free, but "
                 "those of a generative model are log-probabilities. Use method='ap', 'codl', 'em' or 'supervised', or "

@@ -47,4 +47,6 @@ def labelled_part(problem: Problem, method: str) -> Problem:
     return problem.take(problem.labelled)
 
 
-METHOD = Method("supervised", "the labelled data alone", fit, generative=True, follows=False)
+METHOD = Method(
+    "supervised", "the labelled data alone", fit, trains=("conditional", "generative"), constraints="reported"
+)

@@ -65,4 +65,4 @@ def roles(_: ConstraintSet, votes: Votes | None, __: object) -> dict[int, str]:
     return {} if votes is None else dict.fromkeys(votes.source.tolist(), "votes")
 
 
-METHOD = Method("vote", "majority vote of the constraints", fit, votes=True, follows=False, roles=roles)
+METHOD = Method("vote", "majority vote of the constraints", fit, needs=("votes",), constraints="reported", roles=roles)
