@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from tiltfit.language.constraint import Constraint as Constraint
     from tiltfit.language.constraint import ConstraintSet as ConstraintSet
     from tiltfit.language.expect import expect as expect
+    from tiltfit.methods.catalogue import register_method as register_method
+    from tiltfit.models.registry import register_model as register_model
     from tiltfit.pages.page import Page as Page
     from tiltfit.pages.page import report_page as report_page
     from tiltfit.penalties.check import check_penalty as check_penalty
@@ -77,6 +79,8 @@ _HOME = {
     "Page": "tiltfit.pages.page",
     "report_page": "tiltfit.pages.page",
     "check_penalty": "tiltfit.penalties.check",
+    "register_method": "tiltfit.methods.catalogue",
+    "register_model": "tiltfit.models.registry",
     "suggest": "tiltfit.suggesting.suggest",
     "Suggestions": "tiltfit.suggesting.suggestions",
     **dict.fromkeys(

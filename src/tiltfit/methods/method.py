@@ -143,6 +143,11 @@ class Method:
                 "those of a generative model are log-probabilities. Use method='ap', 'codl', 'em' or 'supervised', or "
                 f"model={'crf' if case.unit == 'tokens' else 'maxent'!r}."
             )
+        if not kind.generative and "conditional" not in self.trains:
+            raise UnsupportedError(
+                f"method={self.name!r} cannot train model={case.model!r}: it trains generative models only. Use "
+                "method='ap'."
+            )
         if case.solver == "online" and "online" not in self.solvers:
             raise UnsupportedError(
                 f"method={self.name!r} cannot learn online: its objective does not decompose over instances, or it "

@@ -1,0 +1,120 @@
+"""The conformance check of methods: every built-in passes, and every promise that is broken is found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import tiltfit
+from tiltfit import TiltClassifier, expect, register_method, word
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.methods.catalogue import METHODS
+from tiltfit.methods.joint import solve_jointly
+from tiltfit.methods.method import Method
+from tiltfit.optimize.result import Stop
+from tiltfit.testing import check_method
+
+
+def patient(task, start, run):
+    """Alternating projections by another name."""
+    return solve_jointly(task.problem, start, run)
+
+
+PATIENT = Method("patient", "patient projections", patient)
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_every_method_here_keeps_its_promises(name):
+    check_method(METHODS[name])
+
+
+def test_a_method_of_a_package():
+    check_method(PATIENT)
+
+
+def spoilt(change):
+    return replace(PATIENT, fit=lambda task, start, run: change(task, patient(task, start, run)))
+
+
+def twice(fit):
+    return replace(fit, history=(fit.history[0], *fit.history))
+
+
+BROKEN = {
+    "weights are not finite": lambda task, fit: replace(fit, weights=fit.weights * np.nan),
+    "the objective is not finite": lambda task, fit: replace(fit, objective=np.nan),
+    "rounds are not numbered": lambda task, fit: twice(fit),
+    "the projection is not that of the weights": lambda task, fit: replace(
+        fit, projection=task.problem.evaluate(fit.weights + 1.5, None, 1e-6).projection, weights=fit.weights * 0.1
+    ),
+    "there is no projection": lambda task, fit: replace(fit, projection=None),
+    "the history rises": lambda task, fit: replace(
+        fit, history=(*fit.history[:-1], replace(fit.history[-1], objective=1e9))
+    ),
+    "claims to have converged": lambda task, fit: replace(fit, stop=Stop.CONVERGED),
+}
+
+
+@pytest.mark.parametrize("what", list(BROKEN))
+def test_a_broken_promise_is_found(what):
+    with pytest.raises(AssertionError, match=what):
+        check_method(spoilt(BROKEN[what]))
+
+
+def test_it_must_stop_when_it_is_told_to():
+    def deaf(task, start, run):
+        found = solve_jointly(task.problem, start, replace(run, callback=None))
+        for one in found.history:
+            if run.callback is not None:
+                run.callback(one)
+        return found
+
+    with pytest.raises(AssertionError, match="goes on although"):
+        check_method(replace(PATIENT, fit=deaf))
+
+
+def test_noise_is_no_result():
+    def noisy(task, start, run):
+        found = patient(task, start, run)
+        return replace(found, weights=found.weights + 1e-9 * np.random.default_rng().normal(size=len(found.weights)))
+
+    with pytest.raises(AssertionError, match="two fits of the same data differ"):
+        check_method(replace(PATIENT, fit=noisy))
+
+
+@dataclass(frozen=True)
+class Options:
+    pace: float = 1.0
+
+
+def test_a_registered_method_is_a_word_like_any_other():
+    texts = ["the puck", "a puck", "the bat", "a bat"]
+    said = [expect("hockey", given=word("puck")).about(0.9), expect("baseball", given=word("bat")).about(0.9)]
+    mine = replace(PATIENT, options=Options)
+    with pytest.raises(UnsupportedError, match="'patient' is not supported"):
+        TiltClassifier(said, method="patient").fit(texts)
+    try:
+        assert register_method(mine) is mine
+        register_method(mine)  # again, as a module that is reloaded does
+        found = TiltClassifier(said, method="patient", method_options={"pace": 2.0}).fit(texts)
+        assert found.predict(["puck", "bat"]).tolist() == ["hockey", "baseball"]
+        np.testing.assert_array_equal(found.coef_, TiltClassifier(said).fit(texts).coef_)
+        with pytest.raises(DataError, match="is unknown"):
+            TiltClassifier(said, method="patient", method_options={"pase": 2.0}).fit(texts)
+    finally:
+        METHODS.pop("patient", None)
+
+
+@pytest.mark.parametrize(
+    ("method", "why"),
+    [
+        (replace(PATIENT, name="ap"), "is built in"),
+        (replace(PATIENT, name="two words"), "named by a word"),
+        (replace(PATIENT, options=dict), "must be a dataclass"),
+    ],
+)
+def test_what_cannot_be_registered(method, why):
+    with pytest.raises(DataError, match=why):
+        tiltfit.register_method(method)
