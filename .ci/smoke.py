@@ -17,7 +17,7 @@ from tiltfit import TiltClassifier, TiltTagger, expect, load, word
 def main() -> None:
     installed = {str(path) for path in files("tiltfit") or ()}
     assert "site-packages" in tiltfit.__file__, tiltfit.__file__
-    assert {"tiltfit/py.typed", "tiltfit/pages/style.css"} <= installed
+    assert {"tiltfit/py.typed", "tiltfit/report/html/style.css"} <= installed
     assert not [name for name in installed if name.startswith(("tests", "benchmarks", "experiments"))]
     with tempfile.TemporaryDirectory() as folder:
         estimators(Path(folder))

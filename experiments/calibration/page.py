@@ -23,7 +23,7 @@ from experiments.calibration.cells import (
 )
 from experiments.command import Finished
 from experiments.spread import mean
-from tiltfit.comparison.evidence import BINS
+from tiltfit.report.reliability import BINS
 
 NAMES = {
     AP: "AP, words at 0.9",

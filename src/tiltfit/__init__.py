@@ -18,16 +18,17 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tiltfit.comparison.compare import compare as compare
     from tiltfit.comparison.result import Comparison as Comparison
-    from tiltfit.displays.constraints import ConstraintDisplay as ConstraintDisplay
-    from tiltfit.displays.convergence import ConvergenceDisplay as ConvergenceDisplay
-    from tiltfit.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.persistence import load as load
     from tiltfit.estimators.tagger import TiltTagger as TiltTagger
+    from tiltfit.explain.account import report_page as report_page
     from tiltfit.explain.causes import why as why
+    from tiltfit.explain.displays import ConstraintDisplay as ConstraintDisplay
+    from tiltfit.explain.displays import ConvergenceDisplay as ConvergenceDisplay
+    from tiltfit.explain.displays import ReliabilityDisplay as ReliabilityDisplay
     from tiltfit.explain.disputes import disputes as disputes
     from tiltfit.explain.leave_one_out import leave_one_out as leave_one_out
     from tiltfit.explain.sensitivity import sensitivity as sensitivity
@@ -48,9 +49,8 @@ if TYPE_CHECKING:
     from tiltfit.language.expect import expect as expect
     from tiltfit.methods.catalogue import register_method as register_method
     from tiltfit.models.registry import register_model as register_model
-    from tiltfit.pages.page import Page as Page
-    from tiltfit.pages.page import report_page as report_page
     from tiltfit.penalties.check import check_penalty as check_penalty
+    from tiltfit.report.html.page import Page as Page
     from tiltfit.suggesting.suggest import suggest as suggest
     from tiltfit.suggesting.suggestions import Suggestions as Suggestions
 
@@ -73,11 +73,11 @@ _HOME = {
     "expect": "tiltfit.language.expect",
     "Constraint": "tiltfit.language.constraint",
     "ConstraintSet": "tiltfit.language.constraint",
-    "ConstraintDisplay": "tiltfit.displays.constraints",
-    "ConvergenceDisplay": "tiltfit.displays.convergence",
-    "ReliabilityDisplay": "tiltfit.displays.reliability",
-    "Page": "tiltfit.pages.page",
-    "report_page": "tiltfit.pages.page",
+    "ConstraintDisplay": "tiltfit.explain.displays",
+    "ConvergenceDisplay": "tiltfit.explain.displays",
+    "ReliabilityDisplay": "tiltfit.explain.displays",
+    "Page": "tiltfit.report.html.page",
+    "report_page": "tiltfit.explain.account",
     "check_penalty": "tiltfit.penalties.check",
     "register_method": "tiltfit.methods.catalogue",
     "register_model": "tiltfit.models.registry",

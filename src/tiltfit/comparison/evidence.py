@@ -22,8 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.report.reliability import BINS, bins
 
-BINS = 15
 _LEAST = float(np.finfo(np.float64).eps)
 """The least probability in a log-loss, as in scikit-learn: one that underflowed would make the mean infinite."""
 
@@ -91,16 +91,6 @@ def gather(truth: Truth, predicted: IntArray, proba: FloatArray, segments: IntAr
         gaps=_table(truth, bins(confidence), right - confidence, BINS),
         segments=None if segments is None else segments.astype(np.float64),
     )
-
-
-def bins(confidence: FloatArray) -> IntArray:
-    """The bin of every position.
-
-    >>> bins(np.array([0.9, 0.5, 0.5, 0.7])).tolist()
-    [11, 0, 0, 7]
-    """
-    below = np.searchsorted(np.sort(confidence), confidence, side="left")
-    return np.asarray(BINS * below // max(1, len(confidence)), dtype=np.intp)
 
 
 def figures(evidence: Evidence, weight: FloatArray) -> dict[str, FloatArray]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from tiltfit.comparison.evidence import METRICS, Metric
 from tiltfit.comparison.result import Comparison, Row
-from tiltfit.comparison.tables import printable, seconds
+from tiltfit.comparison.tables import seconds
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+from tiltfit.report.plots import printable
 
 _REFERENCE, _OTHER, _QUIET, _FAINT = "#1b6ca8", "#444444", "#bbbbbb", "#888888"
 _COSTS = (

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltfit.comparison.evidence import Metric
 from tiltfit.comparison.result import Comparison, Figure, Row
+from tiltfit.report.plots import printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -160,12 +161,6 @@ def _text(name: str) -> Text:
     from rich.text import Text
 
     return Text(printable(name))
-
-
-def printable(name: str) -> str:
-    """A name in one line, without control characters."""
-    shown = " ".join(name.split())
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in shown)
 
 
 def _remark(head: str, text: str) -> RenderableType:

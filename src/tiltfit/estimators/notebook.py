@@ -25,9 +25,9 @@ def report_html(estimator: Any) -> str:
     report = vars(estimator).get("constraint_report_")
     if not report:
         return ""
-    from tiltfit.markup.element import element
-    from tiltfit.markup.fragment import fragment
-    from tiltfit.report.html import constraint_table
+    from tiltfit.report.html.constraints import constraint_table
+    from tiltfit.report.html.element import element
+    from tiltfit.report.html.tables import fragment
     from tiltfit.report.targets import targets_of
 
     targets = targets_of(estimator._constraints, estimator.classes_.tolist(), estimator._unit)

@@ -67,8 +67,8 @@ class ConstraintReport:
         return table
 
     def _repr_html_(self) -> str:
-        from tiltfit.markup.fragment import fragment
-        from tiltfit.report.html import constraint_table
+        from tiltfit.report.html.constraints import constraint_table
+        from tiltfit.report.html.tables import fragment
 
         return fragment(constraint_table(self))
 
