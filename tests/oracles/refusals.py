@@ -4,8 +4,8 @@
 intended change, ``python -m tests.oracles.refusals`` writes it again; the diff shows each cell that changed. With
 ``--table`` it prints the summary of docs/rivals.md ("What goes together") instead.
 
-A cell is tried on tiny data up to the point where its method is called, because refusals come before that; ``VOTING``
-methods, which count votes first, go on to their first iteration.
+A cell is tried on tiny data up to the point where its method is called, because refusals come before that; the methods
+of ``LATE``, which look for something to learn from when they are called, go on to their first iteration.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ REASONS: dict[str, tuple[str, str]] = {
     "k": ("the method takes no penalty with a kink", r"cannot take .*kink"),
     "w": ("the method cannot count in whole sequences", r"cannot take .*whole sequences"),
     "d": ("the method takes no share of the data set", r"cannot take .*share of all the data"),
-    "n": ("the statement is no vote on a single instance", r"cannot take .*single instance"),
-    "v": ("nothing votes on a single instance", r"learns from votes"),
+    "n": ("the statement says nothing about a single instance", r"cannot take .*single instance"),
+    "v": ("the method finds nothing to learn from", r"learns from (votes|constraints)"),
     "f": ("the solver moves weights freely", r"moves weights freely"),
     "o": ("this cannot be learned online", r"cannot learn online|which online learning does not"),
     "s": ("the method does not have this solver", r"has no solver"),
@@ -54,7 +54,7 @@ REASONS: dict[str, tuple[str, str]] = {
 }
 """Letter → what it means, and what the message contains. The first that fits counts."""
 
-VOTING = ("vote", "label_model")
+LATE = ("ge", "vote", "label_model")
 SOLVERS = sorted({solver for method in METHODS.values() for solver in method.solvers} - {"auto"})
 STATEMENTS = (("none", "none"), ("given", "about"), ("given", "at_least"), ("all", "about"))
 
@@ -88,7 +88,7 @@ def _conditions(model: str) -> dict[str, Any]:
         "feature": feature("puck" if rows else "lower=x"),
         "when": when((lambda row: row["puck"] > 0) if rows else (lambda token: token == "x"), "a function"),
         "not": ~plain,
-        "and": plain & other,
+        "and": plain & ~other,
         "or": plain | other,
         "first": first,
         "last": last,
@@ -115,7 +115,7 @@ SOON = {"init": "zeros", "max_iter": 1, "callback": _reached}
 
 @cache
 def _unfitted() -> dict[str, Method]:
-    return {name: replace(method, fit=_reached) for name, method in METHODS.items() if name not in VOTING}
+    return {name: replace(method, fit=_reached) for name, method in METHODS.items() if name not in LATE}
 
 
 @contextmanager
