@@ -196,7 +196,7 @@ def test_prices_that_do_not_fit_are_refused(prices, message):
 @pytest.mark.parametrize("weight", [np.ones(2), np.ones((3, 1)), np.array([1.0, np.nan, 1.0])])
 def test_weights_that_do_not_fit_are_refused(weight):
     chains, potentials, fields = thirteen()
-    with pytest.raises(DataError, match="one finite number a sequence, 3 in all"):
+    with pytest.raises(DataError, match="must be 3 finite numbers, one per sequence"):
         WholeChains(chains, (known.repeats(fields),)).exact(potentials, np.zeros(1), weight=weight)
 
 

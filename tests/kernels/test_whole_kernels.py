@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from tests.inference.whole_cases import BIO, PLAIN, every_statistic, make_chains, make_potentials, parts
 from tests.oracles.whole import conditional
 
-from tiltfit.kernels.form import measure, memories, new_tally, pack, values
+from tiltfit.inference.segmental import pack
+from tiltfit.kernels.form import measure, memories, new_tally, values
 from tiltfit.kernels.gibbs import open_tables, sweep
 from tiltfit.kernels.gibbs_logs import sweep_logs
 from tiltfit.kernels.mixture import Problem, new_room

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tiltfit.inference.segmental import Counted, Order, Segmental, Short
+from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistic import Labels, Statistic
 
 
@@ -21,22 +21,12 @@ def excess(statistic: Statistic, above: float) -> Statistic:
     >>> twice.name, twice.count(np.array([0, 1, 0])), twice.count(np.array([0, 1, 0, 1, 0]))
     ('repeats above 1', 0.0, 1.0)
     """
-    name = f"{statistic.name} above {above:g}"
-    if isinstance(statistic, Segmental):
-        parts = _beyond(statistic.parts, above)
-        if parts is not None:
-            return Segmental(name, statistic.fields, parts)
-    return Beyond(name, statistic, above, 1.0)
+    return _beyond(statistic, f"{statistic.name} above {above:g}", above, 1.0)
 
 
 def shortfall(statistic: Statistic, below: float) -> Statistic:
     """max(0, below − g(y)): 0 where the statistic is at least ``below``. As ``excess``, for −g above −below."""
-    name = f"{statistic.name} below {below:g}"
-    if isinstance(statistic, Segmental):
-        parts = _beyond(tuple(_negative(part) for part in statistic.parts), -below)
-        if parts is not None:
-            return Segmental(name, statistic.fields, parts)
-    return Beyond(name, statistic, -below, -1.0)
+    return _beyond(statistic, f"{statistic.name} below {below:g}", -below, -1.0)
 
 
 def below_most(statistic: Statistic) -> Statistic:
@@ -45,11 +35,11 @@ def below_most(statistic: Statistic) -> Statistic:
     By how far, as ``shortfall`` says; of an order, by how many things are wrong with it (the first field is missing,
     the second is, or it comes first), which kernels know.
     """
-    part = statistic.parts[0] if isinstance(statistic, Segmental) and len(statistic.parts) == 1 else None
-    if isinstance(statistic, Segmental) and isinstance(part, Order) and part.weight > 0 and part.first != part.then:
-        absent = (Counted((field,), (1.0, 0.0)) for field in (part.first, part.then))
-        name = f"{statistic.name} below {statistic.most:g}"
-        return Segmental(name, statistic.fields, (Order(part.then, part.first), *absent))
+    known = statistic.segmental
+    if known is not None and len(known.parts) == 1:
+        wrong = known.parts[0].wrong()
+        if wrong is not None:
+            return Segmental(f"{statistic.name} below {statistic.most:g}", known.fields, wrong)
     return shortfall(statistic, statistic.most)
 
 
@@ -71,28 +61,18 @@ class Beyond(Statistic):
         return max(0.0, value + self.sign * self.statistic.change(labels, t, label)) - max(0.0, value)
 
 
-Part = Counted | Short | Order
-
-
-def _negative(part: Part) -> Part:
-    if isinstance(part, Counted):
-        return Counted(part.fields, tuple(-h for h in part.table), -part.slope)
-    return replace(part, weight=-part.weight)
-
-
-def _beyond(parts: tuple[Part, ...], above: float) -> tuple[Part, ...] | None:
-    """Parts that add up to max(0, Σ parts − above), none of them ever below 0; None if there are no such parts."""
-    if len(parts) == 1 and isinstance(parts[0], Counted):
-        return (_counted(parts[0], above),)
-    if sum(part.least for part in parts) == above and not any(isinstance(p, Order) and p.weight < 0 for p in parts):
-        return tuple(_counted(part, part.least) if isinstance(part, Counted) else part for part in parts)
-    return None
-
-
-def _counted(part: Counted, above: float) -> Counted:
-    """max(0, h(n) − above): the table goes on until h has crossed the bound for good."""
-    n = len(part.table) - 1
-    while (part.slope > 0.0 and part.at(n) < above) or (part.slope < 0.0 and part.at(n) > above):
-        n += 1
-    table = tuple(max(0.0, part.at(m) - above) for m in range(n + 1))
-    return Counted(part.fields, table, max(0.0, part.slope))
+def _beyond(statistic: Statistic, name: str, above: float, sign: float) -> Statistic:
+    """max(0, sign·g − above), in parts that are never below 0 where there are such parts."""
+    known = statistic.segmental
+    if known is not None:
+        parts = tuple(part.negative() for part in known.parts) if sign < 0 else known.parts
+        if len(parts) == 1:
+            found = [parts[0].above(above)]
+        elif sum(part.least for part in parts) == above:
+            found = [part.above_least() for part in parts]
+        else:
+            found = [None]
+        kept = tuple(part for part in found if part is not None)
+        if len(kept) == len(found):
+            return Segmental(name, known.fields, kept)
+    return Beyond(name, statistic, above, sign)

@@ -17,10 +17,9 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.choice import affordable, infer
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.statistic import Statistic
-from tiltfit.inference.whole import WholeChains
+from tiltfit.inference.whole import MAX_ROWS, WholeChains
 from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 HOW = ("auto", "exact", "sampled")
@@ -41,7 +40,7 @@ class PricedChains(Chains):
         """``how``: "exact", "sampled", or "auto": exact where that is affordable for all sequences."""
         sampled = how == "sampled"
         if how == "auto":
-            sampled = not bool(np.all(affordable(WholeChains(chains, statistics), _AFFORDABLE)))
+            sampled = not WholeChains(chains, statistics).affordable(_AFFORDABLE)
         return cls(chains.offsets, chains.kind, chains.n_kinds, statistics, sampled, seed)
 
     def infer(
@@ -55,8 +54,9 @@ class PricedChains(Chains):
         """As ``Chains.infer``, with the means of the statistics. log Z is NaN where q is sampled."""
         if self.sampled:
             return marginals(self.walk(potentials, self.start(), _STEPS, workers, weight=weight, burn_in=_BURN_IN))
-        prices = self._prices(potentials)
-        return marginals(infer(self._whole, potentials, prices, None, 1, workers, how="exact", weight=weight))
+        found = self._whole.exact(potentials, self._prices(potentials), workers, weight=weight)
+        self._check_answered(found.refused)
+        return marginals(found)
 
     @property
     def is_sampled(self) -> bool:
@@ -119,6 +119,23 @@ class PricedChains(Chains):
         """The numbers of the sequences for which it is proven that no labels are possible."""
         best = self.best_whole(potentials, workers)
         return np.flatnonzero((best.scores == -np.inf) & best.proven)
+
+    def _check_answered(self, refused: IntArray) -> None:
+        """Raise if exact inference has no answer for these sequences."""
+        if len(refused) == 0:
+            return
+        python = [s.name for s in self.statistics if s.segmental is None]
+        if python:
+            raise UnsupportedError(
+                f'Exact inference cannot take the statistic "{python[0]}", which is not a function of segments'
+                ' (Segmental): use inference "auto" or "sampled".'
+            )
+        longest = refused[np.argmax(self.lengths[refused])]
+        raise UnsupportedError(
+            f"Exact inference has no answer for {len(refused)} of {len(self)} sequences, such as number {longest} of"
+            f" {self.lengths[longest]} tokens: too much must be remembered (more than {MAX_ROWS:,} rows), or what is"
+            ' possible is too improbable. Use inference "auto" or "sampled", or statistics of fewer fields.'
+        )
 
     @cached_property
     def _whole(self) -> WholeChains:

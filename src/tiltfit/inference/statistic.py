@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.errors import ConstraintError
+
+if TYPE_CHECKING:
+    from tiltfit.inference.segmental import Segmental
 
 Labels = npt.NDArray[np.intp]
 
@@ -42,6 +46,16 @@ class Statistic(ABC):
     name: str
     least: float = -math.inf
     most: float = math.inf
+
+    @property
+    def segmental(self) -> Segmental | None:
+        """The statistic itself if it is a sum over segments, which kernels know; else None."""
+        return None
+
+    @property
+    def may_be_negative(self) -> bool:
+        """True unless it is certain that it, and every part of it, is never below 0."""
+        return self.least < 0.0
 
     @abstractmethod
     def count(self, labels: Labels) -> float:

@@ -3,7 +3,7 @@
     q(y | x_s) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t] + Σ_k whole[s, k]·g_k(y))
 
 ``WholeChains`` infers exactly, by dynamic programming over what statistics must remember, or by Markov chains, and
-finds the best label sequences; ``choice.infer`` takes the cheaper way. What all of them take:
+finds the best label sequences. All of them take:
 
     potentials   ``Potentials(node[N, L], edge[K, L, L])``, as ``Chains`` take them
     whole        prices of the S statistics, [S] for all sequences or [n, S] for each: what one more of g_k adds to the
@@ -26,11 +26,10 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.plain import Steps, best_plain, sample_plain
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.segmental import Segmental
+from tiltfit.inference.python_statistics import Steps, best_plain, sample_plain
+from tiltfit.inference.segmental import Segmental, pack
 from tiltfit.inference.statistic import Statistic
-from tiltfit.inference.whole_inputs import check_labels, checked_prices, checked_weights
 from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ _CHUNKS = 32  # so many sums over sequences at most
 _CHUNK = 8192  # positions in a chunk, at least: kernels are called once a chunk and step
 _ROOM = 1 << 22  # numbers in all sums of edges together, about
 MAX_ROWS = 400_000  # of dynamic programming
+_STEP = 40.0  # operations of ``cost`` in the time of a step of the sampler, by position and label
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +64,7 @@ class WholeChains:
         object.__setattr__(self, "statistics", tuple(self.statistics))
         if not self.statistics:
             raise DataError("There are no whole-sequence statistics; Chains alone do without.")
-        several = [s.fields for s in self.statistics if isinstance(s, Segmental)]
-        if any(fields != several[0] for fields in several):
+        if any(known.fields != self._segmental[0].fields for known in self._segmental):
             raise DataError("Statistics of one set of sequences must be of the same fields.")
 
     def start(self, seed: int = 0) -> SamplerState:
@@ -79,10 +78,7 @@ class WholeChains:
     @cached_property
     def form(self) -> Form | None:
         """The statistics as kernels take them; None if there is one that only Python knows."""
-        from tiltfit.kernels.form import pack
-
-        segmental = [s for s in self.statistics if isinstance(s, Segmental)]
-        return pack(segmental) if len(segmental) == len(self.statistics) else None
+        return pack(self._segmental) if len(self._segmental) == len(self.statistics) else None
 
     def cost(self) -> FloatArray:
         """About how many operations ``exact`` takes a sequence if it can drop nothing; inf where it cannot be used.
@@ -101,6 +97,13 @@ class WholeChains:
         remembered = memories(self.form, int(lengths.max()))
         rows, each = np.minimum(remembered, lists), 4.0 if remembered[-1] <= MOST else 16.0
         return np.asarray(each * n_labels**2 * np.cumsum(rows)[lengths - 1])
+
+    def affordable(self, n_steps: int) -> bool:
+        """True if exact inference costs at most as much as so many steps of the sampler, for every sequence."""
+        if self.form is None:
+            return False
+        n_labels = len(self.form.field) - 1
+        return bool(np.all(self.cost() <= _STEP * n_steps * n_labels * self.chains.lengths))
 
     def exact(
         self,
@@ -127,8 +130,7 @@ class WholeChains:
         from tiltfit.kernels.whole_few import infer_all
 
         node, edge = self.chains.checked(potentials)
-        prices, weights, n = self.rows(whole), self.weights(weight), len(self.chains)
-        check_labels(self.statistics, node.shape[1])
+        prices, weights, n = self._rows(whole, node.shape[1]), self._weights(weight), len(self.chains)
         log_z, means, marginals = np.full(n, np.nan), np.zeros((n, len(self.statistics))), np.zeros_like(node)
         form, memory, costs = self.form, self._memory, self.cost()
         edges = np.zeros_like(edge)
@@ -183,14 +185,14 @@ class WholeChains:
         """The best label sequences, statistics at their prices; −inf forbids what counts above 0.
 
         A beam search first; where it cannot prove that it found the best, wider ones up to ``max_rows`` rows, dropping
-        only what cannot beat it. With statistics that are not segmental: the best of the chain's best, see ``plain``.
+        only what cannot beat it. With statistics that are not segmental: the best of the chain's best
+        (``python_statistics``).
         """
         from tiltfit.kernels.chain import edge_tables
         from tiltfit.kernels.whole_best import best_whole, new_room
 
         node, edge = self.chains.checked(potentials)
-        prices, form, memory = self.rows(whole), self.form, self._memory
-        check_labels(self.statistics, node.shape[1])
+        prices, form, memory = self._rows(whole, node.shape[1]), self.form, self._memory
         if form is None or memory is None:
             return Best(*best_plain(self.chains, self.statistics, potentials, prices, workers))
         labels, scores = np.empty(len(node), dtype=np.intp), np.empty(len(self.chains))
@@ -239,8 +241,7 @@ class WholeChains:
         from tiltfit.kernels.propose import IMPOSSIBLE
 
         node, edge = self.chains.checked(potentials)
-        prices, weights = self.rows(whole), self.weights(weight)
-        check_labels(self.statistics, node.shape[1])
+        prices, weights = self._rows(whole, node.shape[1]), self._weights(weight)
         labels = self._begin(state, node.shape[1], n_steps, burn_in)
         if self.form is None:
             steps = sample_plain(
@@ -269,13 +270,41 @@ class WholeChains:
         )  # fmt: skip
         return _summary(self.chains, steps, state.after(labels))
 
-    def rows(self, whole: FloatArray) -> FloatArray:
-        """Prices, checked, as [1, S] or [n, S]."""
-        return checked_prices(whole, len(self.chains), self.statistics)
+    def _rows(self, whole: FloatArray, n_labels: int) -> FloatArray:
+        """Prices [S] or [n, S], checked, as [1, S] or [n, S]; statistics must be of as many labels as potentials."""
+        n, prices = len(self.chains), np.atleast_2d(np.ascontiguousarray(whole, dtype=np.float64))
+        if prices.shape not in {(1, len(self.statistics)), (n, len(self.statistics))}:
+            raise DataError(
+                f"Prices of shape {np.shape(whole)} do not fit {n} sequences and {len(self.statistics)} statistics: one"
+                " row for all, or one for each."
+            )
+        if np.any(np.isnan(prices)) or np.any(prices == np.inf):
+            raise DataError("Prices of statistics must be numbers or −inf, which forbids what counts above 0.")
+        for k in np.flatnonzero(np.any(prices == -np.inf, axis=0)).tolist():
+            if self.statistics[k].may_be_negative:
+                raise UnsupportedError(
+                    f'A price of −inf forbids what counts above 0, but the statistic "{self.statistics[k].name}" may be'
+                    " below: give it a finite price, or forbid its excess (bounds.excess)."
+                )
+        for known in self._segmental:
+            if known.fields.n_labels != n_labels:
+                raise DataError(f"The statistics are of {known.fields.n_labels} labels, the potentials of {n_labels}.")
+        return prices
 
-    def weights(self, weight: FloatArray | None) -> FloatArray:
-        """What sequences count, checked, as [n]."""
-        return checked_weights(weight, len(self.chains))
+    def _weights(self, weight: FloatArray | None) -> FloatArray:
+        """The weights of sequences, checked, [n]; 1 each if None."""
+        n = len(self.chains)
+        if weight is None:
+            return np.ones(n)
+        weights = np.ascontiguousarray(weight, dtype=np.float64)
+        if weights.shape != (n,) or not np.all(np.isfinite(weights)):
+            raise DataError(f"Weights must be {n} finite numbers, one per sequence; these have shape {weights.shape}.")
+        return weights
+
+    @cached_property
+    def _segmental(self) -> list[Segmental]:
+        """The statistics that kernels know."""
+        return [s.segmental for s in self.statistics if s.segmental is not None]
 
     def _begin(self, state: SamplerState, n_labels: int, n_steps: int, burn_in: int) -> npt.NDArray[np.int16]:
         if n_labels > np.iinfo(np.int16).max:

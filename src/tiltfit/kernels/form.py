@@ -1,24 +1,22 @@
-"""Segmental statistics as kernels read them, and the sums of priced statistics for one sequence.
+"""Segmental statistics as kernels read them (``inference.segmental.pack``), and their values for one sequence.
 
-All parts of all statistics speak of three kinds of numbers, each held once however many statistics use it:
+All parts of all statistics are about three kinds of numbers, each held once however many statistics use it:
 
     counters   n_j, the number of segments of a set of fields        g_k gets h_kj(n_j)
     shorts     the number of segments of a set of fields below a length    weight_kq times it
     orders     1 if one field comes first and another after it             weight_ko times it
 
 so g_k = Σ_j h_kj(n_j) + Σ_q weight_kq·short_q + Σ_o weight_ko·order_o, and the priced sum Σ_k
-price_k·g_k has the same form with one table a counter. From n = cap_j on, h_kj is a straight line.
+price_k·g_k has the same form with one table per counter. From n = cap_j on, h_kj is a straight line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.inference.segmental import Counted, Order, Segmental, Short
 from tiltfit.kernels.compile import kernel
 
 Integer = int | np.integer[Any]
@@ -52,100 +50,6 @@ class Tally(NamedTuple):
     shorts: IndexArray  # [n, Q]
     orders: IndexArray  # [n, O]
     seen: IndexArray  # [F + 1]: room for the first position of every field
-
-
-def pack(statistics: Sequence[Segmental]) -> Form:
-    """At least one statistic, all of the same fields."""
-    fields, parts = statistics[0].fields, [_simple(statistic.parts) for statistic in statistics]
-    sets, shorts, orders = _numbered(parts)
-    longest = max((len(part.table) for several in parts for part in several if isinstance(part, Counted)), default=1)
-    step, level = np.zeros((2, len(statistics), len(sets), longest))
-    base = np.zeros((len(statistics), len(sets)))
-    short_weight, order_weight = np.zeros((len(statistics), len(shorts))), np.zeros((len(statistics), len(orders)))
-    for k, several in enumerate(parts):
-        for part in several:
-            if isinstance(part, Counted):
-                h = np.array([part.at(n) for n in range(longest + 1)])
-                base[k, sets[part.fields]] += h[0]
-                step[k, sets[part.fields]] += np.diff(h)
-                level[k, sets[part.fields]] += h[:-1] - h[0]
-            elif isinstance(part, Short):
-                short_weight[k, shorts[part.fields, part.below]] += part.weight
-            else:
-                order_weight[k, orders[part.first, part.then]] += part.weight
-    n_fields, n_labels = len(fields.names), fields.n_labels
-    continues = np.zeros((n_labels + 1, n_labels + 1), dtype=np.uint8)
-    continues[:-1, :-1] = fields.continues
-    counters = [[j for members, j in sets.items() if f in members] for f in range(n_fields)] + [[]]
-    field = np.where(fields.field < 0, n_fields, fields.field)
-    shared = [{f, *(g for members in sets for g in members if f in members)} for f in range(n_fields + 1)]
-    sharing = [[y for y in range(n_labels) if field[y] in group] for group in shared]
-    members = [np.flatnonzero(field == f).tolist() for f in range(n_fields + 1)]
-    member = np.array([[f in members for f in range(n_fields + 1)] for members, _ in shorts], dtype=np.uint8)
-    return Form(
-        continues,
-        np.append(field, n_fields).astype(np.uint32),
-        np.ascontiguousarray(_padded(counters, len(sets))[:, : max(1, *map(len, counters))]),
-        _padded([np.flatnonzero(row).tolist() for row in (*continues, *continues.T)] + sharing + members, n_labels),
-        _caps(step),
-        base,
-        step,
-        level,
-        member.reshape(len(shorts), n_fields + 1),
-        np.array([below for _, below in shorts], dtype=np.int64),
-        short_weight,
-        np.array([first for first, _ in orders], dtype=np.int64),
-        np.array([then for _, then in orders], dtype=np.int64),
-        order_weight,
-    )
-
-
-def _simple(parts: Sequence[Counted | Short | Order]) -> list[Counted | Short | Order]:
-    """Straight lines of a sum are sums of straight lines: those need no counter of several fields."""
-    simple: list[Counted | Short | Order] = []
-    for part in parts:
-        if isinstance(part, Counted) and len(part.table) == 1 and len(part.fields) > 1:
-            simple += [Counted((f,), part.table if n == 0 else (0.0,), part.slope) for n, f in enumerate(part.fields)]
-        else:
-            simple.append(part)
-    return simple
-
-
-def _numbered(
-    parts: Sequence[Sequence[Counted | Short | Order]],
-) -> tuple[dict[tuple[int, ...], int], dict[tuple[tuple[int, ...], int], int], dict[tuple[int, int], int]]:
-    """Every counter, short and order that occurs, and its number."""
-    sets: dict[tuple[int, ...], int] = {}
-    shorts: dict[tuple[tuple[int, ...], int], int] = {}
-    orders: dict[tuple[int, int], int] = {}
-    for part in (part for several in parts for part in several):
-        if isinstance(part, Counted):
-            sets.setdefault(part.fields, len(sets))
-        elif isinstance(part, Short):
-            shorts.setdefault((part.fields, part.below), len(shorts))
-        else:
-            orders.setdefault((part.first, part.then), len(orders))
-    return sets, shorts, orders
-
-
-def _padded(lists: list[list[int]], end: int) -> IndexArray:
-    """One row a list, each followed by ``end``."""
-    rows = np.full((len(lists), max(map(len, lists), default=0) + 1), end, dtype=np.uint32)
-    for row, values in zip(rows, lists, strict=True):
-        row[: len(values)] = values
-    return rows
-
-
-def _caps(step: FloatArray) -> IndexArray:
-    """By counter: from where on the steps of all statistics are the same."""
-    n_counters, longest = step.shape[1:]
-    caps = np.zeros(n_counters, dtype=np.int64)
-    for j in range(n_counters):
-        for n in range(longest - 1, 0, -1):
-            if np.any(step[:, j, n - 1] != step[:, j, n]):
-                caps[j] = n
-                break
-    return caps
 
 
 def memories(form: Form, n: int) -> FloatArray:

@@ -2,8 +2,8 @@
 
     min_q  Σ_s w_s D(q_s ‖ p_s) + U(m(q)) + Σ_r V_r(m_r(q_{s(r)}))
 
-For fixed shared prices the second sum falls apart into one small problem a sequence (``inference.sequences``). As with
-``instances``, what remains is a concave function of the shared prices alone (envelope theorem).
+For fixed shared prices the second sum falls apart into one small problem per sequence (``inference.sequence_rows``). As
+with ``instances``, what remains is a concave function of the shared prices alone (envelope theorem).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scipy import sparse
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
-from tiltfit.inference import sequences
+from tiltfit.inference import sequence_rows as inference
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.penalties.interval import box
@@ -30,7 +30,7 @@ from tiltfit.samples.sample import Sample
 class SequenceRows:
     """The rows as inference takes them, their penalty, supports, and the weights of sequences."""
 
-    rows: sequences.SequenceRows
+    rows: inference.SequenceRows
     penalty: Penalty
     support: FloatArray
     weight: FloatArray
@@ -79,7 +79,7 @@ class SequenceRows:
         return Chains(chains.offsets, number.astype(np.int32), len(example)), Potentials(node, edge)
 
 
-def _priced(features: sequences.Features, prices: FloatArray) -> FloatArray:
+def _priced(features: inference.Features, prices: FloatArray) -> FloatArray:
     return np.asarray(prices[features.row] * features.value)
 
 
@@ -107,7 +107,7 @@ def sequence_rows(found: list[Component], structure: Chains, touched: IntArray, 
     kind, parameters = penalty.instance_form()
     of_row = np.concatenate(sequence)
     weight = sample.weight[touched]
-    rows = sequences.SequenceRows(
+    rows = inference.SequenceRows(
         chains=structure,
         sequence=of_row,
         node=_features(node, tables[0], (n_labels,)),
@@ -120,7 +120,7 @@ def sequence_rows(found: list[Component], structure: Chains, touched: IntArray, 
     return SequenceRows(rows, penalty, support, weight)
 
 
-def _features(entries: list[IntArray], tables: list[FloatArray], shape: tuple[int, ...]) -> sequences.Features:
+def _features(entries: list[IntArray], tables: list[FloatArray], shape: tuple[int, ...]) -> inference.Features:
     place, row, table = np.concatenate(entries).T
     values = np.stack(tables) if tables else np.zeros((1, *shape))
-    return sequences.Features(place, row, table, np.ones(len(place)), values)
+    return inference.Features(place, row, table, np.ones(len(place)), values)

@@ -15,7 +15,7 @@ from tests.oracles.primal import primal_optimum
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.sequences import Features, SequenceRows
+from tiltfit.inference.sequence_rows import Features, SequenceRows
 from tiltfit.penalties import interval, kl
 from tiltfit.penalties.stacked import stack
 
