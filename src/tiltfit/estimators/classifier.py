@@ -42,8 +42,10 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import GENERATIVE, as_model, refuse_counts
+from tiltfit.models.generative import GENERATIVE, refuse_counts
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
+from tiltfit.models.registry import MODELS, make_model
 from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.samples.labels import as_objects, find_unlabelled, row_targets, warn_unspoken_classes
 from tiltfit.samples.sample import Sample
@@ -268,11 +270,12 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         names = encoder.names if encoder is not None else self._names()
         refuse_counts(options.model, matrix, names)
         is_hashed = bool(names and buckets(names))
-        model = _model(matrix, len(classes), q0, workers, occupied=is_hashed and options.solver != "online")
-        model = as_model(model, options.model, classes.tolist())
+        occupied = is_hashed and options.solver != "online" and MODELS[options.model].linear
+        plain = _model(matrix, len(classes), q0, workers, occupied=occupied)
+        model = make_model(options.model, plain, classes.tolist())
         grounded = ground_for(
             options.method, constraints,
-            Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), options.strength,
+            Sample(inputs, classes.tolist(), plain.structure, labels, weight, banned), options.strength,
             Grounding(
                 workers, online=options.solver == "online",
                 separate="rows" not in options.method.needs,
@@ -295,18 +298,18 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             tilt=grounded.tilt,
             touched=grounded.touched,
         )
-        assert isinstance(model.features, AttributeFeatures)
-        given = self._given_start(classes, names, matrix.shape[1])
+        features = plain.features
+        assert isinstance(features, AttributeFeatures)
+        given = None if model.linear is None else self._given_start(classes, names, matrix.shape[1])
         fit, stream = learn(
             Task(problem, grounded, votes),
             options,
-            given=None if given is None else model.features.own(given),
+            given=None if given is None else features.own(given),
             estimator=self,
-            development=self._development(kept_aside, patience, encoder, classes, model.features),
+            development=self._development(kept_aside, patience, encoder, classes, features),
         )
         del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        table = model.features.whole(fit.weights).reshape(-1, len(classes))
         if isinstance(encoder, TableEncoder):
             self.columns_in_ = encoder.columns
         if encoder is not None:
@@ -314,7 +317,8 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             self.__dict__.pop("feature_names_in_", None)
             if not is_hashed:  # those of hashed columns say nothing, and there are very many
                 self.feature_names_in_ = np.array(names, dtype=object)
-        self.classes_, self.coef_, self.intercept_ = classes, np.ascontiguousarray(table[:-1].T), table[-1].copy()
+        self.classes_ = classes
+        self._keep_weights(model, features, fit.weights)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_ = len(fit.history)
         self.constraint_report_ = report(
@@ -418,7 +422,7 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "coef_" in vars(self) or vars(self).get("_stream") is not None
+        return "coef_" in vars(self) or "weights_" in vars(self) or vars(self).get("_stream") is not None
 
     def _learn_encoder(
         self, X: Any, vectorizer: Any, *, part: bool = False
@@ -487,6 +491,16 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             raise DataError("sample_weight sums to zero: no row counts.")
         return weight
 
+    def _keep_weights(self, model: Model, features: AttributeFeatures, weights: FloatArray) -> None:
+        """``coef_`` and ``intercept_`` of a linear model, or ``weights_``."""
+        for name in ("coef_", "intercept_", "weights_"):
+            self.__dict__.pop(name, None)
+        if model.linear is None:
+            self.weights_ = weights
+            return
+        table = features.whole(weights).reshape(-1, features.n_labels)
+        self.coef_, self.intercept_ = np.ascontiguousarray(table[:-1].T), table[-1].copy()
+
     def _given_start(self, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
         if self.warm_start and hasattr(self, "coef_"):
@@ -512,6 +526,8 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             labels = row_targets(y, matrix.shape[0], classes.tolist()).labels
             q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
             aside = _model(matrix, len(classes), q0, features.workers)
+            if not MODELS[self.model].linear:
+                return development(make_model(self.model, aside, classes.tolist()), labels, patience)
             return development(aside, labels, patience, features.whole)
 
     def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
@@ -533,7 +549,10 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         workers = Workers(threads(self.n_jobs))
         q0 = log_base(self._base_now, X, matrix.shape[0], self.classes_, fitting=fitting)
         model = _model(matrix, len(self.classes_), q0, workers)
-        potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
+        if "weights_" in vars(self):
+            potentials = make_model(self._generates, model, self.classes_.tolist()).potentials(self.weights_)
+        else:
+            potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
         return model, potentials, model.structure.infer(potentials, workers)
 
     def _ground(
@@ -573,8 +592,8 @@ def _model(
     return LogLinear(features(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
 
 
-def _ridge(model: LogLinear, alpha: float, penalize_intercept: bool) -> FloatArray:
+def _ridge(model: Model, alpha: float, penalize_intercept: bool) -> FloatArray:
     ridge = np.full(model.n_weights, float(alpha))
-    if not penalize_intercept:
-        ridge[-model.features.n_labels :] = 0.0
+    if not penalize_intercept and model.linear is not None:
+        ridge[-model.n_labels :] = 0.0
     return ridge

@@ -15,7 +15,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, TiltfitError
 from tiltfit.methods.history import Development
-from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
 
 
 def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
@@ -44,7 +44,7 @@ def naming_dev(what: str = "dev=(X_dev, y_dev)") -> Iterator[None]:
 
 
 def development(
-    model: LogLinear, labels: IntArray, patience: int, weights_of: Callable[[FloatArray], FloatArray] = lambda w: w
+    model: Model, labels: IntArray, patience: int, weights_of: Callable[[FloatArray], FloatArray] = lambda w: w
 ) -> Development:
     """How well ``model``, on the instances of X_dev, predicts ``labels`` (−1: unlabelled, one a position).
 

@@ -22,6 +22,7 @@ from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
 from tiltfit.models.generative import GENERATIVE
+from tiltfit.models.registry import model_names
 from tiltfit.projections.strength import Strength
 
 SCALES = ("unit", "support")
@@ -47,7 +48,8 @@ class Options:
     @staticmethod
     def of(estimator: Any, models: tuple[str, ...] = CLASSIFIERS) -> Options:
         """Check the parameters of an estimator; raises by name."""
-        _one_of("model", estimator.model, models, _not_a_model(estimator.model, models))
+        known = model_names(sequences=models == TAGGERS)
+        _one_of("model", estimator.model, known, _not_a_model(estimator.model, models))
         _one_of("method", estimator.method, tuple(METHODS), _not_a_method(estimator.method, models))
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, METHODS["ap"].solvers)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import tiltfit
-from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError
+from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
 from tiltfit.estimators import classifier_state, tagger_state
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.state import Arrays
@@ -28,6 +28,11 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
     from sklearn.utils.validation import check_is_fitted
 
     check_is_fitted(estimator)
+    if "weights_" in vars(estimator):
+        raise UnsupportedError(
+            f"model={estimator._generates!r} is registered by a package, and a model file cannot hold it. Keep its "
+            "weights_ yourself."
+        )
     cls = next(cls for cls in type(estimator).__mro__ if cls in _STATES)
     state = _STATES[cls]
     arrays: Arrays = {}

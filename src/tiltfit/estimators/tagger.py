@@ -43,8 +43,10 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Task
 from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import as_model, refuse_counts
+from tiltfit.models.generative import refuse_counts
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
+from tiltfit.models.registry import MODELS, make_model
 from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.samples.labels import tag_targets
 from tiltfit.samples.sample import Sample, instance_weights
@@ -248,23 +250,24 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         encoder, matrix = self._learn_encoder(sequences)
         refuse_counts(options.model, matrix, encoder.names)
         workers = options.workers()
-        model = encoder.model(
+        plain = encoder.model(
             matrix, sequences, classes.tolist(), workers, valid=self.valid_only,
-            observed=labels if self.weights == "observed" else None, occupied=options.solver != "online",
+            observed=labels if self.weights == "observed" else None,
+            occupied=options.solver != "online" and MODELS[options.model].linear,
         )  # fmt: skip
-        model = as_model(model, options.model, classes.tolist())
+        model = make_model(options.model, plain, classes.tolist())
         strength = options.strength
         seed = int(generator(self.random_state).integers(2**31))
         inputs = sequences
         grounded = ground_for(
             options.method, constraints,
-            Sample(inputs, classes.tolist(), model.structure, labels, weight, banned), strength,
+            Sample(inputs, classes.tolist(), plain.structure, labels, weight, banned), strength,
             Grounding(
                 workers, self.inference, seed, online=options.solver == "online",
                 separate="rows" not in options.method.needs,
                 violations="violations" in options.method.needs, base=model.base,
             ),
-            check=partial(refuse_impossible, model),
+            check=partial(refuse_impossible, plain),
         )  # fmt: skip
         votes = options.votes(constraints, inputs)
         problem = Problem(
@@ -277,7 +280,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             touched=grounded.touched,
         )
         options.check_anything(grounded.tilt is not None or bool(len(problem.labelled)), "token")
-        given = self._given_start(classes, encoder, model)
+        given = None if model.linear is None else self._given_start(classes, encoder, plain)
         alternates = options.method.name == "ap" and options.solver != "online"
         if given is None and self.init is None and problem.is_sampled and alternates:
             given = self._local_start(problem, constraints, sequences, options, banned)
@@ -286,13 +289,12 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             options,
             given=given,
             estimator=self,
-            development=self._development(kept_aside, patience, encoder, model, classes),
+            development=self._development(kept_aside, patience, encoder, plain, classes),
         )
         del problem  # and its copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        assert isinstance(model.features, ChainFeatures)
-        coef, transitions = model.features.tables(fit.weights)
-        self.classes_, self.coef_, self.transitions_ = classes, np.ascontiguousarray(coef.T), transitions.copy()
+        self.classes_ = classes
+        self._keep_weights(model, plain, fit.weights)
         self.__dict__.pop("attribute_names_", None)
         self.transition_names_ = np.array(encoder.edge_names, dtype=object)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
@@ -421,7 +423,7 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     # Inside
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "coef_" in vars(self) or vars(self).get("_stream") is not None
+        return "coef_" in vars(self) or "weights_" in vars(self) or vars(self).get("_stream") is not None
 
     def _potentials(self, X: Any) -> tuple[Sequences, LogLinear, Potentials]:
         """X, the model on its sequences that are not empty, and its potentials there."""
@@ -432,6 +434,9 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         matrix = self._encoder.transform(full)
         refuse_counts(vars(self).get("_generates", ""), matrix, self._encoder.names)
         model = self._encoder.model(matrix, full, self.classes_.tolist(), workers, valid=self._valid)
+        if "weights_" in vars(self):
+            mine = make_model(self._generates, model, self.classes_.tolist())
+            return sequences, model, mine.potentials(self.weights_)
         weights = np.concatenate([self.coef_.T.ravel(), self.transitions_.ravel()])
         return sequences, model, model.potentials(weights)
 
@@ -449,6 +454,17 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     def _named(self, labels: npt.NDArray[np.intp], sequences: Sequences) -> list[Labels]:
         names = self.classes_.tolist()
         return [[names[k] if k >= 0 else None for k in row.tolist()] for row in _split(labels, sequences)]
+
+    def _keep_weights(self, model: Model, plain: LogLinear, weights: FloatArray) -> None:
+        """``coef_`` and ``transitions_`` of a linear model, or ``weights_``."""
+        for name in ("coef_", "transitions_", "weights_"):
+            self.__dict__.pop(name, None)
+        if model.linear is None:
+            self.weights_ = weights
+            return
+        assert isinstance(plain.features, ChainFeatures)
+        coef, transitions = plain.features.tables(weights)
+        self.coef_, self.transitions_ = np.ascontiguousarray(coef.T), transitions.copy()
 
     def _given_start(self, classes: npt.NDArray[Any], encoder: SequenceEncoder, model: LogLinear) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds, or None."""
@@ -509,6 +525,8 @@ class TiltTagger(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             labels = tag_targets(kept_aside[1], as_sequences(kept_aside[0]), classes.tolist()).labels
             matrix = encoder.transform(sequences)
             aside = encoder.model(matrix, sequences, classes.tolist(), model.workers, valid=bool(self.valid_only))
+            if not MODELS[self.model].linear:
+                return development(make_model(self.model, aside, classes.tolist()), labels, patience)
             ours, theirs = model.features, aside.features
             assert isinstance(ours, ChainFeatures)
             assert isinstance(theirs, ChainFeatures)

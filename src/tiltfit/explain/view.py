@@ -88,6 +88,10 @@ def check_explainable(estimator: Any) -> None:
     if not isinstance(estimator, TiltClassifier | TiltTagger):
         raise DataError(f"{estimator!r:.80} cannot be explained: pass a fitted TiltClassifier or TiltTagger.")
     check_is_fitted(estimator)
+    if "weights_" in vars(estimator):
+        raise UnsupportedError(
+            f"model={estimator.model!r} cannot be explained: scores that are not linear in the weights have no shares."
+        )
     check_nothing_lost(estimator, "predict works; to explain it, fit again")
 
 

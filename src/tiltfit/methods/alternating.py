@@ -17,6 +17,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.models.model import linear
 from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.moment import add_ridge, moment_projection
 
@@ -113,11 +114,11 @@ def settled(gradients: list[float]) -> bool:
 
 
 def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tuple[FloatArray, float]:
-    """T = Σ ω E_q[f], what an M-projection matches, and its objective where it starts.
+    """T = Σ ω E_q[f], the target of an M-projection, and its objective where it starts.
 
     By ∇O = Σ ω (E_p[f] − E_q[f]) + α∘λ, T follows from the gradient and the moments of p, on all instances.
     """
-    sums = problem.model.moments(weights, problem.omega)
+    sums = linear(problem.model, "a moment projection").moments(weights, problem.omega)
     target = sums.expectation
     target -= now.gradient
     ridge = add_ridge(problem.alpha, weights, target)

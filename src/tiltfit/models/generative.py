@@ -131,13 +131,6 @@ _INSTEAD = {
 }
 
 
-def as_model(model: LogLinear, name: str, classes: list[object]) -> LogLinear:
-    """``model`` as the generative one of this name, if there is one: same features, same structure."""
-    if name not in GENERATIVE:
-        return model
-    return Generative(model.features, model.structure, model.base, family=GENERATIVE[name](tuple(classes)))
-
-
 def refuse_counts(name: str, X: sparse.csr_array | FloatArray, names: Sequence[str] | None) -> None:
     """DataError unless the entries of X are what the model of this name generates; ``names``: of columns."""
     if name not in GENERATIVE:
