@@ -234,7 +234,7 @@ def entry(name: str, violation: float, status: str) -> Entry:
 def drawn(status: Status, *, is_terminal: bool, quiet: bool = False, passes: int = 1) -> str:
     err = io.StringIO()
     console = Console(file=err, force_terminal=is_terminal, width=100, color_system=None)
-    with Watch(Terminal(Console(file=io.StringIO()), console, quiet=quiet), Plan(passes), tagged=False) as watch:
+    with Watch(Terminal(Console(file=io.StringIO()), console, quiet=quiet), Plan(passes), "document") as watch:
         watch.show(status)
     return err.getvalue()
 

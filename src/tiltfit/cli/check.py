@@ -12,7 +12,7 @@ import typer
 from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, JsonOnly, TaskOption, command
 from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import cell, count, table
-from tiltfit.cli.tasks import Task, columns_named, task_of_data
+from tiltfit.cli.tasks import columns_named, task_of_data
 from tiltfit.cli.terminal import Terminal, session
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
 from tiltfit.language.prose import rough_percent
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tiltfit import ConstraintSet
     from tiltfit.check.check import Check
     from tiltfit.data.inputs import Unit
+    from tiltfit.samples.task import Task
 
 FAILED = 1
 _MOST = 20  # rows of the table
@@ -113,26 +114,26 @@ def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data
 
 
 def _read(options: DataOptions, kind: Task, data: list[str], constraints: ConstraintSet | None) -> tuple[Any, Any]:
-    if kind == "classify":
-        documents = options.documents(data, labels=True)
-        return documents.X, documents.y
+    columns = columns_named(constraints) if kind.is_sequences else []
+    rows = options.read(kind, data, labels=True, columns=columns)
+    if not kind.is_sequences:
+        return rows.X, rows.y
     from tiltfit.data.sequences import as_sequences
 
-    rows = options.sequences(data, labels=True, columns=columns_named(constraints))
     return as_sequences(rows.X), rows.y
 
 
 def _check_file(path: str, constraints: ConstraintSet, task: Task) -> Result:
     """Return the constraints in words."""
     errors = [*_nothing(path, constraints), *_no_counts(constraints)]
-    return Result(path, constraints, errors=errors, unit="tokens" if task == "tag" else "documents")
+    return Result(path, constraints, errors=errors, unit=task.unit or "documents")
 
 
 def _check_on(path: str, constraints: ConstraintSet, X: Any, y: Any, task: Task) -> Result:
     """Return where each constraint applies, and whether they agree with each other and with labels."""
     from tiltfit.check.check import check
 
-    unit: Unit = "tokens" if task == "tag" else "documents"
+    unit = task.unit or "documents"
     found = check(constraints, X, y, unit=unit)
     return Result(path, constraints, found, _nothing(path, constraints), unit)
 

@@ -79,21 +79,19 @@ class Place:
     @staticmethod
     def of(document: Mapping[str, Any]) -> Place:
         """Return the inverse of ``document``; raises a ModelFileError if it cannot be one."""
-        if set(document) != {field.name for field in fields(Place)} or not isinstance(document["run"], dict):
+        if set(document) != {field.name for field in fields(Place)} or type(document["run"]) is not dict:
             raise ModelFileError("The place in the data is not one that this version of tiltfit writes.")
         values = dict(document)
         for name in ("malformed_problems", "unfit_problems"):
-            if not isinstance(values[name], list) or not all(isinstance(text, str) for text in values[name]):
+            if type(values[name]) is not list or not {*map(type, values[name])} <= {str}:
                 raise ModelFileError(f"The place in the data has {name} that are not a list of texts.")
             values[name] = tuple(values[name])
         for name in ("digest", "head"):
-            if not isinstance(values[name], str):
+            if type(values[name]) is not str:
                 raise ModelFileError(f"The place in the data has {name} = {values[name]!r:.40}, which is not a text.")
         for name in _COUNTS:
-            value = values[name]
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or value < (name == "size"):
-                raise ModelFileError(f"The place in the data has {name} = {value!r:.40}, which is not a count.")
+            if type(values[name]) is not int or values[name] < (name == "size"):
+                raise ModelFileError(f"The place in the data has {name} = {values[name]!r:.40}, which is not a count.")
         return Place(**values)
 
 
@@ -171,7 +169,7 @@ def _difference(name: str, then: Any, now: Any) -> str:
 
 
 def _words(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return " ".join(map(str, value)) if type(value) is list else str(value)
 
 
 def described(ctx: typer.Context, task: str, constraints: ConstraintSet | None, lexicons: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tiltfit.cli.options import (
     check_output,
     command,
 )
-from tiltfit.cli.tasks import Task, choose_task, columns_named
+from tiltfit.cli.tasks import choose_task, columns_named
 from tiltfit.cli.terminal import ERROR, Terminal, session
 from tiltfit.cli.training_options import ComparedTraining, OptionsOfMethods, options_of_methods
 from tiltfit.errors import DataError
@@ -27,6 +27,7 @@ from tiltfit.errors import DataError
 if TYPE_CHECKING:
     from tiltfit import Comparison, ConstraintSet
     from tiltfit.data.readers import Dataset, SequenceDataset
+    from tiltfit.samples.task import Task
 
 
 @command
@@ -134,10 +135,10 @@ def _read(
 
     said = ConstraintSet.from_toml(path)
     kind = choose_task(ctx, task, [*data, *test], said)
-    columns = columns_named(said) if kind == "tag" else []
+    columns = columns_named(said) if kind.is_sequences else []
     train, held_out = (reading.read(kind, part, labels=True, columns=columns) for part in (data, test))
     if not held_out.labelled.any():
-        where = "--label-column or --tags says where labels are" if kind == "tag" else "--label names the field"
+        where = "--label-column or --tags says where labels are" if kind.is_sequences else "--label names the field"
         raise DataError(
             f"{', '.join(held_out.sources)}: nothing is labelled, so there is nothing to judge by: {where}."
         )
@@ -178,7 +179,7 @@ def _compare(
         parts.train.y,
         test=(parts.test.X, parts.test.y),
         methods=methods,
-        task=parts.task,
+        task=parts.task.name,
         classes=parts.classes,
         labelled=labelled,
         random_state=seed,

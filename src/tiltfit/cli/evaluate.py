@@ -46,14 +46,16 @@ def evaluate(
         from tiltfit import load
 
         loaded = load(model)
-        if task_of(ctx, model, loaded, data) == "tag":
+        kind = task_of(ctx, model, loaded, data)
+        if kind.is_sequences:
             sequences = reading.sequences(data, labels=True)
-            tag_scores = score_sequences(terminal, loaded, sequences)
+            with located(kind, sequences):
+                tag_scores = score_sequences(terminal, loaded, sequences)
             counts = {"sequences": len(sequences), **tag_scores.to_dict()}
             terminal.document({"model": str(model), "data": list(sequences.sources), **counts})
             show_tag_scores(terminal, tag_scores)
         else:
-            rows = reading.documents(data, labels=True, columns=columns_of("classify", loaded, reading.text))
+            rows = reading.documents(data, labels=True, columns=columns_of(kind, loaded, reading.text))
             scores = score_documents(loaded, rows, reading.label)
             terminal.document({"model": str(model), "data": list(rows.sources), **scores.document()})
             show_document_scores(terminal, scores)
@@ -179,8 +181,7 @@ def score_sequences(terminal: Terminal, tagger: TiltTagger, rows: SequenceDatase
 
     classes = tagger.classes_.tolist()
     truth = _true_tags(terminal, rows, classes)
-    with located("tag", rows):
-        return score_tags(truth, tagger.predict(rows.X), classes)
+    return score_tags(truth, tagger.predict(rows.X), classes)
 
 
 def _true_tags(terminal: Terminal, rows: SequenceDataset, classes: list[Any]) -> list[list[Any] | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tiltfit.cli.options import DataOptions
 from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import count, progress_bar, proportions, size
-from tiltfit.cli.tasks import Task, counts_of, labels_of, located
+from tiltfit.cli.tasks import counts_of, labels_of, located
 from tiltfit.cli.terminal import Terminal
 from tiltfit.errors import DataError
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tiltfit import Constraint, ConstraintSet, TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
     from tiltfit.report.constraints import ConstraintReport
+    from tiltfit.samples.task import Task
 
 _WIDE = 100  # characters that the table of constraints needs
 
@@ -42,7 +43,7 @@ class Job:
 
     @property
     def is_tagging(self) -> bool:
-        return self.task == "tag"
+        return self.task.is_sequences
 
 
 def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
@@ -107,7 +108,7 @@ def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
 
 def nothing_to_learn(job: Job) -> DataError:
     """Return the error for data without labels where there are no constraints."""
-    why = "the labels are ignored" if job.ignore_labels else f"no {'token' if job.is_tagging else 'row'} has a label"
+    why = "the labels are ignored" if job.ignore_labels else f"no {job.task.position} has a label"
     if job.is_tagging and job.data.label_column == "none" and not job.ignore_labels:
         why = "--label-column none leaves out all labels, those of JSONL also,"
     where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
@@ -160,7 +161,7 @@ def _show(
     total = sum(predicted.values())
     terminal.document(
         {
-            "task": job.task,
+            "task": job.task.name,
             "model": str(job.output),
             **counts_of(job.task, rows),
             "classes": names,
@@ -177,7 +178,7 @@ def _show(
         f"{'Converged' if estimator.converged_ else 'Stopped'} after {count(estimator.n_iter_, 'round')} in "
         f"{seconds:.1f} s, {_objective(estimator.objective_)}.",
         "",
-        proportions(names, predicted, "tokens" if job.is_tagging else "documents"),
+        proportions(names, predicted, job.task.unit or "documents"),
     )
     if report is not None:
         show_report(terminal, report)

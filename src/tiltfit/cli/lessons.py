@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiltfit.cli.fitting import Job, declared_classes, estimator_of
 from tiltfit.cli.predictions import class_name
-from tiltfit.cli.tasks import labels_of
+from tiltfit.cli.tasks import labels_of, noun_of
 from tiltfit.errors import DataError, DataFileError, TiltfitError, did_you_mean
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class StreamLearner:
             return declared
         named = {exact(name): name for constraint in job.constraints or () for name in constraint.names}
         shown = {exact(label): label for label in labels_of(job.task, rows.y)}
-        where = f"the first {len(rows):,} {'sequences' if job.is_tagging else 'documents'}"
+        where = f"the first {len(rows):,} {noun_of(job.task)}s"
         names = _listed(sorted({**named, **shown}.values(), key=str))
         if len(named | shown) < 2:
             only = f"only {names} is known" if names else "none is known"

@@ -21,7 +21,7 @@ from tiltfit.cli.lessons import ADVICE, StreamLearner
 from tiltfit.cli.online_options import Plan
 from tiltfit.cli.render import count
 from tiltfit.cli.stream_output import Status, Watch, show_end
-from tiltfit.cli.tasks import counts_of
+from tiltfit.cli.tasks import counts_of, noun_of
 from tiltfit.cli.terminal import INTERRUPTED, TERMINATED, Terminal
 from tiltfit.errors import DataFileError, TiltfitError, UnsupportedError
 from tiltfit.storage.atomic import remove_leftovers
@@ -47,7 +47,7 @@ def learn(terminal: Terminal, job: Job, plan: Plan, options: Mapping[str, Any], 
     elif plan.resume:
         terminal.status(f"There is no {job.output} to resume: starting from the beginning.")
     start = time.perf_counter()
-    with Watch(terminal, plan, tagged=job.is_tagging) as watch, terminable():
+    with Watch(terminal, plan, noun_of(job.task)) as watch, terminable():
         try:
             while not run.is_done:
                 run.one_pass(watch, terminal)
@@ -146,7 +146,7 @@ class Run:
 
     def so_far(self, place: Place) -> str:
         """Return how far a run had come."""
-        taken = count(place.taken, "sequence" if self._job.is_tagging else "document")
+        taken = count(place.taken, noun_of(self._job.task))
         passes = count(place.passes, "pass")
         return f"{passes} and {taken}" if place.passes and place.taken else passes if place.passes else taken
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tiltfit.cli.checkpoint import EarlierRun
 from tiltfit.cli.options import option, spelled
-from tiltfit.cli.tasks import Task
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+
+if TYPE_CHECKING:
+    from tiltfit.samples.task import Task
 
 ONLINE = "Training: streams"
 CHECKPOINT = 50_000
@@ -121,7 +123,7 @@ class Plan:
             raise DataError(f"--on-error {on_error!r} must be fail or skip.{did_you_mean(on_error, _ON_ERROR)}")
         _refuse_another_pass(passes, sources)
         online = online_options(given.learner) if earlier is None else earlier.model._stream.learner.online
-        step = online.size(sequences=task == "tag")
+        step = online.size(sequences=task.is_sequences)
         size = step * -(-CHUNK // step)
         return Plan(passes, checkpoint, on_error, given.resume, given.fresh, given.verbose, size, step, earlier)
 
@@ -129,7 +131,7 @@ class Plan:
 def online_parameters(online: OnlineOptions, task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the estimator's parameters online: words and attributes are hashed, since new ones may come."""
     hashed: dict[str, Any] = {"vectorizer": "hashing"}
-    if task == "tag":
+    if task.is_sequences:
         hashed = {"features": {"hashing": HASHING, **given.get("features", {})}}
     # The same seed whenever none is given, so that the same stream gives the same file.
     return {"solver": "online", "online": online.learner or None, "random_state": 0, **given, **hashed}

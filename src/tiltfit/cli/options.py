@@ -20,8 +20,8 @@ import typer
 from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
-    from tiltfit.cli.tasks import Task
     from tiltfit.data.readers import Dataset, DocumentStream, SequenceDataset, SequenceStream
+    from tiltfit.samples.task import Task
 
 DATA = "Data"
 DOCUMENTS = "Data: documents"
@@ -177,7 +177,7 @@ class DataOptions:
         self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()
     ) -> Dataset | SequenceDataset:
         """Read DATA as the task needs them."""
-        return (self.sequences if task == "tag" else self.documents)(sources, labels=labels, columns=columns)
+        return (self.sequences if task.is_sequences else self.documents)(sources, labels=labels, columns=columns)
 
     def chunks(
         self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = (), **how: Any
@@ -185,7 +185,7 @@ class DataOptions:
         """Read DATA in chunks. ``how``: size, on_error and skip of a stream."""
         from tiltfit.data.readers import stream, stream_sequences
 
-        if task == "tag":
+        if task.is_sequences:
             return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
         return stream(list(sources), **self._of_documents(labels, columns), **how)
 

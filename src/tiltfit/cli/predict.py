@@ -20,13 +20,14 @@ from tiltfit.cli.predictions import (
     write_tagged,
 )
 from tiltfit.cli.render import count, proportions
-from tiltfit.cli.tasks import Task, columns_of, labels_of, located, task_of
+from tiltfit.cli.tasks import columns_of, labels_of, located, task_of
 from tiltfit.cli.terminal import Terminal, session
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
     from tiltfit.explain.causes import Causes
+    from tiltfit.samples.task import Task
 
 _CAUSES = 5  # shown for each label
 
@@ -65,11 +66,11 @@ def predict(
 
         loaded = load(model)
         kind = task_of(ctx, model, loaded, data)
-        if kind == "tag":
+        if kind.is_sequences:
             columns = columns_of(kind, loaded, reading.text) if project or why else []
             sequences = reading.sequences(data, labels=False, columns=columns)
             layout = choose_layout(output, sequences.formats, proba=proba, why=why)
-            tagged = _tag(loaded, sequences, proba=proba, why=why, project=project)
+            tagged = _tag(kind, loaded, sequences, proba=proba, why=why, project=project)
             _deliver(terminal, kind, tagged, tagged.tags, output, lambda path: write_tagged(tagged, path, layout))
         else:
             rows = reading.documents(data, labels=False, columns=columns_of(kind, loaded, reading.text))
@@ -90,10 +91,12 @@ def _causes(estimator: TiltClassifier | TiltTagger, X: Any, *, project: bool) ->
     return why(estimator, X, project=project, top=_CAUSES)
 
 
-def _tag(tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, why: bool, project: bool) -> TaggedPredictions:
+def _tag(
+    task: Task, tagger: TiltTagger, rows: SequenceDataset, *, proba: bool, why: bool, project: bool
+) -> TaggedPredictions:
     """Return the most probable sequences of tags, which need not be the most probable tags of the tokens."""
     shares = causes = None
-    with located("tag", rows):
+    with located(task, rows):
         tags: Sequence[Sequence[Any]] = tagger.project(rows.X, decode=True) if project else tagger.predict(rows.X)
         if proba:
             shares = tagger.project(rows.X) if project else tagger.predict_marginals(rows.X)
@@ -118,7 +121,7 @@ def _deliver(
     write(output)
     if output is None:
         return
-    tagged = task == "tag"
+    tagged = task.is_sequences
     predicted = Counter(class_name(label) for label in labels_of(task, labels))
     total = sum(predicted.values())
     names = [class_name(c) for c in predictions.classes]
@@ -132,5 +135,5 @@ def _deliver(
         }
     )
     wrote = count(len(predictions.ids), "sequence" if tagged else "row")
-    shown = proportions(names, predicted, "tokens" if tagged else "documents")
+    shown = proportions(names, predicted, task.unit or "documents")
     terminal.show(shown, "", f"Wrote {wrote} to {output}.")

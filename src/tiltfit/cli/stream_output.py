@@ -40,8 +40,8 @@ class Status:
 class Watch:
     """The live line, on a terminal, and a line at every checkpoint. Silent under ``--quiet``."""
 
-    def __init__(self, terminal: Terminal, plan: Plan, *, tagged: bool) -> None:
-        self._terminal, self._plan, self._noun = terminal, plan, "sequence" if tagged else "document"
+    def __init__(self, terminal: Terminal, plan: Plan, noun: str) -> None:
+        self._terminal, self._plan, self._noun = terminal, plan, noun
         self._start = time.perf_counter()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -120,7 +120,7 @@ def show_end(
     report, is_all = model.constraint_report_, learned >= place.passes * place.rows
     terminal.document(
         {
-            "task": job.task,
+            "task": job.task.name,
             "model": str(job.output),
             **counts,
             "passes": place.passes,

@@ -11,13 +11,14 @@ import typer
 from tiltfit.cli.fitting import Job, declared_classes, read_constraints
 from tiltfit.cli.options import DATA, DATA_HELP, ClassesOption, DataOptions, JsonOnly, TaskOption, check_output, command
 from tiltfit.cli.predictions import replacing_text
-from tiltfit.cli.tasks import Task, choose_task, columns_named, columns_of, located, task_of
+from tiltfit.cli.tasks import choose_task, columns_named, columns_of, located, task_of
 from tiltfit.cli.terminal import Terminal, session
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet, Suggestions
     from tiltfit.data.readers import Dataset, SequenceDataset
+    from tiltfit.samples.task import Task
 
 
 @command
@@ -86,7 +87,7 @@ class _Asked:
         known: dict[str, Any] = {"model": self.model, "constraints": self.stated, "classes": self.classes}
         X: Any = self.rows.X
         with located(self.task, self.rows):
-            if self.task == "tag":
+            if self.task.is_sequences:
                 from tiltfit.data.sequences import as_sequences
 
                 X = as_sequences(X)
@@ -109,7 +110,7 @@ def _read(
     fitted: Any = None if model is None else load(model)
     kind = choose_task(ctx, task, data, stated) if model is None else task_of(ctx, model, fitted, data)
     labels = not ignore_labels
-    if kind == "tag":
+    if kind.is_sequences:
         columns = columns_named(stated)
     else:
         columns = [] if fitted is None else columns_of(kind, fitted, reading.text)

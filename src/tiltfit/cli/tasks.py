@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,29 +18,26 @@ from tiltfit.errors import DataError, TiltfitError, UnsupportedError, did_you_me
 if TYPE_CHECKING:
     from tiltfit import ConstraintSet, TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
-
-Task = Literal["classify", "tag"]
-TASKS = ("auto", "classify", "tag")
+    from tiltfit.samples.task import Task
 
 # Options that mean nothing in the other task.
-_OWN: dict[Task, tuple[str, ...]] = {
+_OWN: dict[str, tuple[str, ...]] = {
     "classify": ("text", "label", "vectorizer"),
     "tag": (
         "tokens", "tags", "token_column", "label_column", "unlabelled", "blank", "lexicon", "min_count", "hashing",
         "weights", "boundaries", "valid_only",
     ),
 }  # fmt: skip
-_FORMATS: dict[str, Task] = {"csv": "classify", "tsv": "classify", "folder": "classify", "conll": "tag"}
-_KINDS: dict[str, Task] = {"documents": "classify", "sequences": "tag"}
-_OTHER: dict[Task, Task] = {"classify": "tag", "tag": "classify"}
+_FORMATS = {"csv": "classify", "tsv": "classify", "folder": "classify", "conll": "tag"}
+_KINDS = {"documents": "classify", "sequences": "tag"}
+_OTHER = {"classify": "tag", "tag": "classify"}
 _DOES = {"classify": "label documents", "tag": "label tokens"}
-_MODEL: dict[Task, str] = {"classify": "a classifier", "tag": "a tagger"}
-_NEEDS: dict[Task, str] = {
+_NEEDS = {
     "tag": "sequences: CoNLL columns, or JSONL with lists of tokens (--tokens names the field)",
     "classify": "texts: JSONL or CSV (--text names the field), or a folder of texts",
 }
 
-Sign = tuple[Task, str]  # a task, and why it must be this one
+Sign = tuple[str, str]  # the name of a task, and why it must be this one
 
 
 def choose_task(ctx: typer.Context, task: str, sources: Sequence[str], constraints: ConstraintSet | None) -> Task:
@@ -61,25 +58,31 @@ def task_of_data(ctx: typer.Context, task: str, sources: Sequence[str], constrai
 def task_of(ctx: typer.Context, path: Path, model: TiltClassifier | TiltTagger, sources: Sequence[str]) -> Task:
     """Return the task of a model; refuses options and data that it has no use for."""
     from tiltfit import TiltTagger
+    from tiltfit.samples.task import DOCUMENTS, SEQUENCES
 
-    task: Task = "tag" if isinstance(model, TiltTagger) else "classify"
-    _refuse_foreign(ctx, task, f"{path} is {_MODEL[task]}")
+    task = SEQUENCES if isinstance(model, TiltTagger) else DOCUMENTS
+    what = f"{path} is a {task.estimator}"
+    _refuse_foreign(ctx, task.name, what)
     for found, why in _signs_of_data(ctx, sources):
-        if found != task:
-            raise DataError(f"{path} is {_MODEL[task]}, so it needs {_NEEDS[task]}; but {why}.")
+        if found != task.name:
+            raise DataError(f"{what}, so it needs {_NEEDS[task.name]}; but {why}.")
     return task
 
 
 def _stated(ctx: typer.Context, task: str) -> Task:
-    for known in _OWN:
-        if task == known:
-            _refuse_foreign(ctx, known, f"this is --task {task}")
-            return known
-    raise DataError(f"There is no task {task!r}.{did_you_mean(task, TASKS)} Use one of: {', '.join(TASKS)}.")
+    from tiltfit.samples.task import TASKS
+
+    if task not in TASKS:
+        known = ("auto", *TASKS)
+        raise DataError(f"There is no task {task!r}.{did_you_mean(task, known)} Use one of: {', '.join(known)}.")
+    _refuse_foreign(ctx, task, f"this is --task {task}")
+    return TASKS[task]
 
 
 def _agreed(signs: Iterable[Sign]) -> Task:
-    first: dict[Task, str] = {}
+    from tiltfit.samples.task import TASKS
+
+    first: dict[str, str] = {}
     for task, why in signs:
         first.setdefault(task, why)
     if len(first) == 2:
@@ -87,7 +90,7 @@ def _agreed(signs: Iterable[Sign]) -> Task:
             f"Are these documents to classify or sequences to tag? {first['classify']}, but {first['tag']}. "
             "Say --task classify or --task tag."
         )
-    return next(iter(first), "classify")
+    return TASKS[next(iter(first), "classify")]
 
 
 def _signs_of_options(ctx: typer.Context) -> Iterator[Sign]:
@@ -115,19 +118,24 @@ def _signs_of_data(ctx: typer.Context, sources: Sequence[str]) -> Iterator[Sign]
             yield _KINDS[contents.kind], contents.why
 
 
-def _typed(ctx: typer.Context, task: Task) -> list[str]:
+def _typed(ctx: typer.Context, task: str) -> list[str]:
     """Return the task's own options that stand on the command line."""
     return [name for name in _OWN[task] if is_typed(ctx, name)]
 
 
-def _refuse_foreign(ctx: typer.Context, task: Task, why: str) -> None:
+def _refuse_foreign(ctx: typer.Context, task: str, why: str) -> None:
     for name in _typed(ctx, _OTHER[task]):
         raise UnsupportedError(f"{spelled(name)} is to {_DOES[_OTHER[task]]}, but {why}. Leave it out.")
 
 
+def noun_of(task: Task) -> str:
+    """Return what the commands call an instance."""
+    return "sequence" if task.is_sequences else "document"
+
+
 def columns_of(task: Task, model: TiltClassifier | TiltTagger, text: str) -> list[str]:
     """Return the columns that a model needs besides text or tokens, so that they need not be named again."""
-    if task == "tag":
+    if task.is_sequences:
         return columns_named(model._constraints)
     return [name for name in getattr(model, "columns_in_", ()) if name != text]
 
@@ -154,13 +162,13 @@ def _columns(document: Any) -> Iterator[str]:
 def labels_of(task: Task, rows: Iterable[Any] | None) -> Iterator[Any]:
     """Return every known label in y or in predictions, of documents or of the tokens of sequences."""
     given = (row for row in (() if rows is None else rows) if row is not None)
-    return given if task == "classify" else (label for row in given for label in row if label is not None)
+    return (label for row in given for label in row if label is not None) if task.is_sequences else given
 
 
 def counts_of(task: Task, rows: Dataset | SequenceDataset) -> dict[str, int]:
     """Return the numbers of what was read."""
     counts = {"rows": len(rows), "labelled": int(rows.labelled.sum())}
-    if task == "tag":
+    if task.is_sequences:
         lengths: Iterable[int] = map(len, rows.tokens)  # type: ignore[union-attr]
         counts |= {"tokens": sum(lengths), "labelled_tokens": sum(1 for _ in labels_of(task, rows.y))}
     return counts
@@ -172,7 +180,7 @@ def located(task: Task, rows: Dataset | SequenceDataset) -> Iterator[None]:
     try:
         yield
     except TiltfitError as error:
-        if error.instance is None or task == "classify":
+        if error.instance is None or not task.is_sequences:
             raise
         where = f"Sequence {error.instance} begins at {rows.origins[error.instance]}."
         raise error.with_message(f"{str(error).rstrip()} {where}") from error

@@ -114,11 +114,9 @@ def plain(value: Any) -> Any:
         return [plain(v) for v in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
         return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, str | int):
-        return value
-    return str(value)
+    if not isinstance(value, str | int | float | None):
+        return str(value)
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

@@ -65,12 +65,12 @@ def train(
             kind = task_of(ctx, earlier.path, earlier.model, data)
         parameters = training.parameters(kind)
         job = Job(kind, data, reading, statements, classes, ignore_labels, parameters, output, constraints_from_labels)
-        columns = columns_named(statements) if kind == "tag" else []
+        columns = columns_named(statements) if kind.is_sequences else []
         if not streaming.online:
             fit(terminal, job, columns)
             return
         if earlier is not None:
             columns = columns_of(kind, earlier.model, reading.text)
-        options = described(ctx, kind, statements, parameters.get("features", {}).get("lexicons"))
+        options = described(ctx, kind.name, statements, parameters.get("features", {}).get("lexicons"))
         parameters |= online_parameters(streaming, kind, parameters)
         learn(terminal, job, Plan.of(streaming, kind, data, earlier), options, columns)

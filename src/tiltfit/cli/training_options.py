@@ -11,7 +11,7 @@ from tiltfit.cli.options import Only, option
 from tiltfit.errors import DataError, did_you_mean
 
 if TYPE_CHECKING:
-    from tiltfit.cli.tasks import Task
+    from tiltfit.samples.task import Task
 
 TRAINING = "Training (defaults: those of TiltClassifier and TiltTagger)"
 CLASSIFIER = "Training: classifiers"
@@ -21,7 +21,7 @@ _WORDS = {"true": True, "false": False, "none": None}
 # Parameters of the estimators, by the name of the option.
 _SHARED = {name: name for name in ("model", "method", "alpha", "beta", "gamma", "scale", "solver", "init", "max_iter",
                                    "tol")} | {"jobs": "n_jobs", "seed": "random_state"}  # fmt: skip
-_OWN: dict[Task, tuple[str, ...]] = {
+_OWN: dict[str, tuple[str, ...]] = {
     "classify": ("vectorizer",),
     "tag": ("weights", "inference", "valid_only", "boundaries"),
 }
@@ -111,12 +111,12 @@ class TrainingOptions:
 
     def parameters(self, task: Task) -> dict[str, Any]:
         """Return the parameters of the task's estimator that were given."""
-        names = _SHARED | {name: name for name in _OWN[task]}
+        names = _SHARED | {name: name for name in _OWN[task.name]}
         chosen = {target: getattr(self, name) for name, target in names.items()}
         given = {name: value for name, value in chosen.items() if value is not None and value is not False}
         if self.method_option:
             given["method_options"] = method_options(self.method_option)
-        if task == "tag" and (features := self._features()):
+        if task.is_sequences and (features := self._features()):
             given["features"] = features
         return given
 
