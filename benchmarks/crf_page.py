@@ -39,7 +39,7 @@ def _races(races: list[dict[str, Any]]) -> str:
     return f"""**One iteration** of supervised training against python-crfsuite: {data}.
 Same attributes, same objective (c2 = 1 is alpha = 2, plain transitions, a weight for every pair of labels, no weights
 for first and last labels), best of {turns} turns. An iteration is the difference between a long run and a short one
-({runs} iterations) by the iterations between them, for both libraries, so that setting up cancels. Ours has one weight
+({runs} iterations) by the iterations between them, for both libraries, so the set-up time cancels. Ours has one weight
 for attributes that occur at the same positions while it works (`features.merging`): the same objective, fewer numbers.
 
 {table(head, rows)}"""
@@ -78,6 +78,6 @@ way from zero weights. All on the same tokens, those of the sequences where some
 def _memory(measured: list[dict[str, Any]]) -> str:
     rows = [[row["library"], mib(row["data"]), mib(row["peak"])] for row in measured]
     return f"""**Peak memory** of training on CoNLL-2000, all weights, above what a library's own copy of the tokens
-takes; each in a process of its own. Must: below CRFsuite's.
+takes; each in a separate process. Must: below CRFsuite's.
 
 {table(["", "tokens", "training"], rows)}"""

@@ -129,8 +129,8 @@ def as_markdown(result: dict[str, Any]) -> str:
 ## Cost of the tagger against tokens and labels
 
 Written by `python -m benchmarks.crf_scaling --page`: supervised training on generated sequences of 24 tokens, seven
-attributes a token, one thread; the best of {MAX_ITER - 1} iterations. Slopes, both axes logarithmic: {by_tokens:.2f} in
-tokens (from 30,000 on: below, work on the weights is most of an iteration), {by_labels["iteration"]:.2f} in labels
+attributes per token, one thread; the best of {MAX_ITER - 1} iterations. Slopes, both axes logarithmic: {by_tokens:.2f}
+in tokens (from 30,000 on: below, work on the weights is most of an iteration), {by_labels["iteration"]:.2f} in labels
 (from 10 on), {by_labels["inference"]:.2f} for forward–backward alone. 1 is linear, 2 is quadratic.
 
 {table(head, rows)}

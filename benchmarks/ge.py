@@ -172,7 +172,7 @@ products each.
 {table(head, rows)}
 
 Against the number of labels, {N_TOKENS:,} generated tokens, milliseconds. The published schemes run the kernel of ours
-once a label (O(n·L³)) or once a pair of labels (O(n·L⁴)), and give the same gradient.
+once per label (O(n·L³)) or once per pair of labels (O(n·L⁴)), and give the same gradient.
 
 {table(["labels", *FIELDS.values()], grown)}
 

@@ -223,8 +223,8 @@ def as_markdown(result: dict[str, Any]) -> str:
     if "passes" in result:
         parts += _passes_part(result["passes"])
     rows = [[f"{row['features']:,}", f"{1e6 * row['seconds']:.0f}"] for row in result["widths"]]
-    parts += ["", "Time a document against the number of features (100 words a document, 5 classes, 20 constraints, "
-              "`partial_fit` of a matrix, everything included):", "",
+    parts += ["", "Time per document against the number of features (100 words per document, 5 classes, "
+              "20 constraints, `partial_fit` of a matrix, everything included):", "",
               table(["features", "µs a document"], rows)]  # fmt: skip
     marks = result["memory"]["marks"]
     rows = [[f"{m['documents']:,}", mib(m["bytes"]), f"{m['seconds']:.0f}"] for m in (marks[0], marks[-1])]

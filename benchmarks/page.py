@@ -10,8 +10,8 @@ FIGURES = PAGE.parent / "figures"
 
 _HEAD = """# Benchmarks
 
-Measured, not promised: every section was written by the command that it names. Times are minima over turns that the
-contestants took in one process; ratios travel between machines better than seconds do.
+Every section was written by the command that it names. Times are minima over turns that the contestants took in one
+process; ratios carry over to other machines better than seconds.
 """
 
 

@@ -82,7 +82,7 @@ def as_markdown(rows: list[dict[str, Any]]) -> str:
 
 Written by `python -m benchmarks.scaling --page`: generated documents of {LENGTH} words each, a vocabulary of
 {N_WORDS:,}, {N_CLASSES} classes, a dozen constraints, one thread. "Peak" is the most memory that arrays and objects
-took at once, the input included; the limit is 3 × the input + 24 copies of the weights + 6 arrays
+took at once, including the input; the limit is 3 × the input + 24 copies of the weights + 6 arrays
 of documents × classes.
 Slope of time against n from {FLAT:,} documents on, both logarithmic: {slope(rows, "iteration"):.2f} for an iteration,
 {slope(rows, "fit"):.2f} for the whole fit. 1 is linear.

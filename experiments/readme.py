@@ -48,10 +48,10 @@ def _table_1(data: dict[str, Any]) -> str:
         "ours: vote",
         "ours: all labels",
     ]
-    return f"""**Labelled words** (Table 1; [page](docs/table1.md), `{data["command"]}`): nothing is labelled but
-words. An oracle that sees the labels chooses them by information gain, or labels those of topics (LDA), and states 0.9;
-how many the paper had is not known. *Base* sees these words alone. Mean ± standard error of {data["summary"]["splits"]}
-random splits; fits at the paper's setting did not all converge (starred on the page).
+    return f"""**Labelled words** (Table 1; [page](docs/table1.md), `{data["command"]}`): only words are
+labelled. An oracle that sees the labels chooses them by information gain, or labels those of topics (LDA), and states
+0.9; the paper's number of words is not known. *Base* sees these words alone. Mean ± standard error of
+{data["summary"]["splits"]} random splits; fits at the paper's setting did not all converge (starred on the page).
 
 {table(head, rows)}"""
 
@@ -64,8 +64,8 @@ def _apartments(data: dict[str, Any]) -> str:
     sources = [name for name, cell in data["summary"]["rows"][0].items() if isinstance(cell, dict)]
     head = ["token accuracy", "paper", "goal", *[f"ours, {name}" for name in sources]]
     return f"""**Fields of classified advertisements from 33 words** (§5.2; [page](docs/apartments.md),
-`{data["command"]}`): learned from 202 unlabelled ads; the last column has lists of words used alike from further
-unlabelled ads. Development labels chose what the model looks at; the paper's features and words are not known.
+`{data["command"]}`): learned from 202 unlabelled ads; the last column uses lists of similarly used words from
+further unlabelled ads. The attributes were chosen on development labels; the paper's features and words are not known.
 
 {table(head, rows)}"""
 
@@ -79,10 +79,10 @@ def _table_3(data: dict[str, Any]) -> str:
         rows.append([str(n), *[f"{found[name]['paper']:.3f} → {found[name]['ours']:.3f}" for name in shown]])
     return f"""**Citations with few labels** (Table 3; [page](docs/table3.md), `{data["command"]}`): token
 accuracy with N labelled citations, the paper's → ours; labels alone, alternating projections on the citations that are
-scored (T) and on 1,000 others (I), and constraint-driven learning. Our labels alone begin higher, and constraints add
+scored (T) and on 1,000 others (I), and constraint-driven learning. Our labels alone start higher, and constraints add
 less to them (AP-T: {_gains(data)}).
-Which statements are made was chosen on other citations; how often a field must appear was counted in all 300 labelled
-ones. With all of the paper's own statements few labels end below labels alone ([why](docs/table3.md)).
+The statements were chosen on other citations; how often a field must appear was counted in all 300 labelled ones. With
+all of the paper's own statements and few labels, the result is below labels alone ([why](docs/table3.md)).
 
 {table(["N", *shown], rows)}"""
 

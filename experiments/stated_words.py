@@ -20,7 +20,7 @@ from tiltfit.language.expect import Expectation
 from tiltfit.language.texts import Word
 
 MOST = 50
-"""Words a label that are ranked."""
+"""The number of ranked words per label."""
 
 
 @dataclass(frozen=True)

@@ -30,30 +30,30 @@ McCallum (2009); GE by Mann & McCallum (2008) has {100 * PAPER_GE:.1f} there.
 
 {results(plan, found)}
 
-*From 200 ads*: all that the model knows comes from these. *From 8,464 ads*: lists of words used alike were made from
-further unlabelled ads, which are in no other way learned from; a few of them nearly repeat a test ad (eight test ads
+*From 200 ads*: everything the model knows comes from these. *From 8,464 ads*: lists of similarly used words were made
+from further unlabelled ads, which are not used in any other way; a few of them nearly repeat a test ad (eight test ads
 share more than half of their runs of eight tokens with some of them). The labels of dev chose between settings (below),
 those of train were looked at while the templates were designed, and only the rows "all labels of train" learn from any.
-The 33 words are written after Haghighi & Klein (2006), whose prototypes rest on labelled text: "no label" means none
-but those behind the words.
+The 33 words follow Haghighi & Klein (2006), whose prototypes are based on labelled text: "no label" means none except
+those behind the words.
 
-What is compared are whole systems: the paper's features and its list of words are not known (ours has three words a
-label). With usual templates and the paper's α and β we stay below its figures; what makes the difference is what the
-model looks at, not the method: GE on the same attributes is as good (GE − AP: {ge(plan, found)}).
+The comparison is between whole systems: the paper's features and its list of words are not known (ours has three words
+per label). With usual templates and the paper's α and β we stay below its figures. The attributes make the difference,
+not the method: GE on the same attributes is as good (GE − AP: {ge(plan, found)}).
 
 ![Accuracy by what the model looks at](figures/apartments.png)
 
 ## How knowledge spreads
 
-The words touch few of the tokens. On all others the objective is zero whatever the model says, so that what is learned
-of a touched token must reach its neighbours through attributes that they share, and usual templates share few:
-`lower[-1]=call` is no attribute of *call* itself. Two things carry it, and are part of the library now:
+The words touch few of the tokens. On all others the objective is zero for any model. What is learned about a touched
+token must therefore reach its neighbours through shared attributes, and usual templates share few: `lower[-1]=call` is
+not an attribute of *call* itself. Two kinds of attributes carry it, and are now part of the library:
 
-- **what occurs nearby**, wherever: `TokenTemplates(nearby=(3, 10))`. *Please call Ann at …* has *call* nearby on every
-  token, so all of them get what is said of *call*.
-- **words used alike**: `tiltfit.features.similarity.similar_words(texts, words)` gives, from unlabelled texts, a list
-  of words used like each prototype (Schütze 1995; Haghighi & Klein 2006), for `lexicons=`; `classes_nearby=(3, 10)`
-  looks them up nearby, too. *dogs*, *cats*, *smokers* share an attribute with *pets*.
+- **nearby tokens**, at any position: `TokenTemplates(nearby=(3, 10))`. *Please call Ann at …* has *call* nearby on
+  every token, so what is stated about *call* reaches all of them.
+- **similarly used words**: `tiltfit.features.similarity.similar_words(texts, words)` gives, from unlabelled texts, a
+  list of words used like each prototype (Schütze 1995; Haghighi & Klein 2006), for `lexicons=`; `classes_nearby=(3,
+  10)` also looks them up nearby. *dogs*, *cats*, *smokers* share an attribute with *pets*.
 
 Then the joint solver finds its way from zero weights, in {rounds(plan, found)} iterations: no continuation was needed,
 and a start from the fit with words alone ends near the same accuracy (last table).
@@ -64,15 +64,15 @@ Test accuracy; seconds are processor time of `fit` on one core.
 
 {methods(plan, found)}
 
-*Usual templates*: token and tokens up to three away, affixes, shape, patterns. *Vote* does not know what is said of
-transitions; its columns differ in the attributes chosen. *All labels* has the α that AP has: nothing was chosen for
-it. GE needs no projection, so that its fits take less time here. A gradient of GE costs 1.3 to 1.9 times one of the
+*Usual templates*: token and tokens up to three away, affixes, shape, patterns. *Vote* ignores the statement about
+transitions; its columns differ in the attributes chosen. *All labels* has the α of AP: nothing was chosen for it. GE
+needs no projection, so its fits take less time here. A gradient of GE costs 1.3 to 1.9 times one of the
 M-projection, and both grow as |Y|²: [timing against |Y|](benchmarks.md) for constraints on labels and on
 transitions, by `python -m benchmarks.ge` ([figure](figures/ge.png)).
 
 ## Each ingredient left out
 
-*Difference*: to the first row, on the same test ads; ± its standard error, bootstrap over ads for both at once.
+*Difference*: to the first row, on the same test ads; ± its standard error, from a joint bootstrap over ads.
 
 {ablations(plan, found)}
 
@@ -168,7 +168,7 @@ def tried(plan: Plan, found: Finished) -> str:
         seconds = f"{found[cell.key]['seconds']:.1f}"
         rows.append([cell.said, how, str(cell.look), _three(found, cell), seconds])
     head = ["what is said", "", "", "dev", "seconds"]
-    return "Tried as well, and not used (first row: AP as above, to compare):\n\n" + table(head, rows) + "\n"
+    return "Also tried, and not used (first row: AP as above, to compare):\n\n" + table(head, rows) + "\n"
 
 
 def summary(plan: Plan, found: Finished) -> dict[str, Any]:

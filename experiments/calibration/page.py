@@ -88,15 +88,15 @@ def page(plan: Plan) -> Callable[[Finished], str]:
 {errors_table(plan, found)}
 
 The calibration error of `tiltfit compare`: {BINS} bins of equal mass by the probability of the predicted label; the
-mean of |how often right − how sure|. In brackets: how sure on average less how often right, so that + is too sure.
-Labelled words of the benchmarks (ten a label, movie fifty), nothing labelled, tf-idf, defaults; test parts, mean and
+mean of |how often right − how sure|. In brackets: how sure on average minus how often right, so + means too sure.
+Labelled words of the benchmarks (ten per label, movie fifty), nothing labelled, tf-idf, defaults; test parts, mean and
 standard error over splits ({splits}).
-*q*: projected onto the constraints on the test part. *All labels*: no constraints. Nothing is chosen here (but the
-defaults earlier, on part of the same collections: [how](defaults.md)); *true shares* and *all labels* are known to
-nobody who has constraints alone.
+*q*: projected onto the constraints on the test part. *All labels*: no constraints. Nothing is chosen here (the defaults
+were chosen earlier, on part of the same collections: [how](defaults.md)); *true shares* and *all labels* are not
+available to somebody who has only constraints.
 
 {LESSONS}
-The rest of what a probability is judged by:
+Other measures of probabilities:
 
 {others_table(plan, found)}
 """
@@ -105,15 +105,16 @@ The rest of what a probability is judged by:
 
 
 LESSONS = """\
-- **AP and GE are too modest**, on every collection and most of all with twenty classes: predictions are right more
-  often than they say. On the three larger collections the order is right: the surer, the more often right (figure).
-- **q is a little better than p**, as it meets the targets on the test part itself. GE is what AP is.
-- **True shares do not help**: the error is larger on all four. On the three larger collections most of them are lower
-  than 0.9, so that the model is less sure still; a target above the truth makes up for some of the modesty.
+- **AP and GE are too modest**, on every collection and above all with twenty classes: predictions are right more often
+  than their probabilities say. On the three larger collections the order is right: surer predictions are more often
+  right (figure).
+- **q is a little better than p**, because it meets the targets on the test part itself. GE is like AP.
+- **True shares do not help**: the error is larger on all four. On the three larger collections most of them are below
+  0.9, which makes the model even less sure; a target above the truth compensates for some of the modesty.
 - **Votes are too sure** on three of four collections: each vote counts as a label. Their calibration *error* is smaller
   than AP's on all four; their predictions are worse on all four, and so is their log-loss on all but youtube.
-- **A label model** may be anything: as good as all labels on movie, sure and mostly wrong on 20 newsgroups.
-- **youtube** has 250 test comments, 17 a bin: there the error is mostly noise, which only adds to it. What is
-  stated are labelled words here, not the ten rules of [their own page](youtube.md).
-- Who needs probabilities, and not only predictions, needs some labels to calibrate them by.
+- **A label model** varies: as good as all labels on movie, sure and mostly wrong on 20 newsgroups.
+- **youtube** has 250 test comments, 17 per bin: there the error is mostly noise, which only adds to it. The
+  statements here are labelled words, not the ten rules of [the other page](youtube.md).
+- If you need probabilities, and not only predictions, use some labels to calibrate them.
 """

@@ -53,7 +53,7 @@ def _words(panel: Any, plan: Plan, found: Finished, name: str) -> None:
     _say(panel, 0.22, "alternating projections (solid)", "C0")
     _say(panel, 0.12, "majority vote → LR (dashed)", "C3")
     _ticks(panel, numbers, [str(n) for n in numbers])
-    panel.set_xlabel("words a label, nothing labelled")
+    panel.set_xlabel("words per label, nothing labelled")
     panel.set_title(name)
 
 
@@ -63,15 +63,15 @@ def _labels(panel: Any, plan: Plan, found: Finished, name: str) -> None:
     alone = [labels(plan, found, name, n, False) for n in c.alone]
     _line(panel, (ZERO, *c.told), with_words, "C0")
     _line(panel, c.alone, alone, "C1")
-    _say(panel, 0.22, f"labels and {usual(name)} words a label", "C0")
+    _say(panel, 0.22, f"labels and {usual(name)} words per label", "C0")
     _say(panel, 0.12, "labels alone", "C1")
     reached, goal = worth(plan, found, name), float(np.mean(with_words[0]))
     panel.hlines(goal, ZERO, reached or c.alone[-1], color="C0", linestyle=":", linewidth=1)
     if reached is not None:
         panel.vlines(reached, 0, goal, color="C0", linestyle=":", linewidth=1)
     _ticks(panel, (ZERO, *c.alone), ["0", *map(str, c.alone)])
-    panel.set_xlabel("labels a class")
-    panel.set_title(f"the words are worth {worth_in_words(plan, found, name)} labels a class", fontsize=9)
+    panel.set_xlabel("labels per class")
+    panel.set_title(f"the words are worth {worth_in_words(plan, found, name)} labels per class", fontsize=9)
 
 
 def _say(panel: Any, height: float, text: str, color: str) -> None:

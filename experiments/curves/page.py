@@ -17,18 +17,18 @@ NAMES = {"ap": "AP", "vote": "vote → LR"}
 
 
 def words(plan: Plan, found: Finished, name: str, n: int, method: str, what: str = "macro_f1") -> list[float]:
-    """A figure on every split, with so many words a label."""
+    """A figure on every split, with this many words per label."""
     return [found[Words(name, seed, n, method).key][what] for seed in range(plan.curves[name].seeds)]
 
 
 def labels(plan: Plan, found: Finished, name: str, n: object, with_words: bool) -> list[float]:
-    """Macro-F1 on every split, with so many labels a class."""
+    """Macro-F1 on every split, with this many labels per class."""
     return [found[Labels(name, seed, str(n), with_words).key]["macro_f1"] for seed in range(plan.curves[name].seeds)]
 
 
 def worth(plan: Plan, found: Finished, name: str) -> float | None:
-    """How many labels a class reach what the words reach without any: between two points by the logarithm of the
-    number; None if all that were tried do not."""
+    """The number of labels per class that reaches what the words reach without any: between two points by the logarithm
+    of the number; None if no number that was tried does."""
     goal = float(np.mean(labels(plan, found, name, 0, True)))
     tried = plan.curves[name].alone
     means = [float(np.mean(labels(plan, found, name, n, False))) for n in tried]
@@ -47,7 +47,7 @@ def crossing(x: Sequence[float], y: Sequence[float], goal: float) -> float | Non
 
 
 def usual(name: str) -> int:
-    """Words a label."""
+    """The numbers of words per label."""
     return WORDS_A_LABEL.get(name, DEFAULT_WORDS)
 
 
@@ -60,14 +60,14 @@ def worth_in_words(plan: Plan, found: Finished, name: str) -> str:
 def worth_table(plan: Plan, found: Finished) -> str:
     rows = []
     for name in plan.curves:
-        first = f"{usual(name)} words a label, no labels: {mean(labels(plan, found, name, 0, True))}"
+        first = f"{usual(name)} words per label, no labels: {mean(labels(plan, found, name, 0, True))}"
         every = mean(labels(plan, found, name, "all", False))
         rows.append([name, first, worth_in_words(plan, found, name), every])
-    return table(["", "AP", "labels a class that reach it", "all labels"], rows)
+    return table(["", "AP", "labels per class that reach it", "all labels"], rows)
 
 
 def words_table(plan: Plan, found: Finished) -> str:
-    """Words a label × collections."""
+    """Words per label × collections."""
     names = list(plan.curves)
     rows = []
     for n in sorted({n for c in plan.curves.values() for n in c.words}):
@@ -76,7 +76,7 @@ def words_table(plan: Plan, found: Finished) -> str:
             known = n in plan.curves[name].words
             row += [mean(words(plan, found, name, n, method)) if known else "" for method in METHODS]
         rows.append(row)
-    return table(["words a label", *(f"{name}: {NAMES[method]}" for name in names for method in METHODS)], rows)
+    return table(["words per label", *(f"{name}: {NAMES[method]}" for name in names for method in METHODS)], rows)
 
 
 def labels_table(plan: Plan, found: Finished) -> str:
@@ -91,16 +91,16 @@ def labels_table(plan: Plan, found: Finished) -> str:
             row.append(mean(labels(plan, found, name, n, True)) if n in (0, *c.told) else "")
             row.append(mean(labels(plan, found, name, n, False)) if n in (*c.alone, "all") else "")
         rows.append(row)
-    return table(["labels a class", *(f"{name}: {what}" for name in names for what in ("AP", "alone"))], rows)
+    return table(["labels per class", *(f"{name}: {what}" for name in names for what in ("AP", "alone"))], rows)
 
 
 def summary(plan: Plan) -> Callable[[Finished], dict[str, Any]]:
-    """By collection: macro-F1 without labels, and how many labels a class reach it."""
+    """By collection: macro-F1 without labels, and how many labels per class reach it."""
     return lambda found: {
         name: {
             "words a label": usual(name),
             "macro_f1": float(np.mean(labels(plan, found, name, 0, True))),
-            "labels a class that reach it": worth(plan, found, name),
+            "labels per class that reach it": worth(plan, found, name),
             "all labels": float(np.mean(labels(plan, found, name, "all", False))),
         }
         for name in plan.curves
@@ -117,9 +117,9 @@ def page(plan: Plan) -> Callable[[Finished], str]:
 
 Labelled words at 0.9, most informative ones first, tf-idf, defaults; macro-F1 on test parts, mean and standard error
 over splits ({splits}). Nothing is chosen here; the defaults were, earlier, on part of the same collections
-([how](defaults.md)), which splits other than the first share documents with.
-The words come from an oracle that sees the labels of the training part: a person will name worse ones, so that the
-figures are what *good* words are worth.
+([how](defaults.md)); splits other than the first share documents with it.
+The words come from an oracle that sees the labels of the training part. A person will choose worse ones, so the figures
+show what *good* words are worth.
 
 {LESSONS}
 ## Words
@@ -130,9 +130,9 @@ Nothing labelled.
 
 ## Labels
 
-Drawn at random from each class, more of them keep those of fewer. *AP*: with ten words a label (movie: fifty), all
-other training texts unlabelled. *Alone*: the labels and nothing else, that is `method="supervised"`; without
-constraints AP is the same, as q = p on unlabelled texts.
+Labels are drawn at random from each class; larger draws contain the smaller ones. *AP*: with ten words per label
+(movie: fifty), all other training texts unlabelled. *Alone*: the labels and nothing else (`method="supervised"`);
+without constraints AP is the same, because q = p on unlabelled texts.
 
 {labels_table(plan, found)}
 """
@@ -141,11 +141,11 @@ constraints AP is the same, as q = p on unlabelled texts.
 
 
 LESSONS = """\
-- **The first word of a label is worth most** where it says a lot (webkb: one a label is nearly as good as ten); where
-  single words say little (movie) it takes many. From ten on some points are left on movie and 20 newsgroups, none
-  on webkb.
+- **The first word of a label is worth most** where it says a lot (webkb: one per label is nearly as good as ten); where
+  single words say little (movie) it takes many. Beyond ten words, a few points can be gained on movie and 20
+  newsgroups, none on webkb.
 - **AP makes more of the same words than majority vote** at every number.
 - **Labels add little to the words** until there are as many as the words are worth (on movie: nothing up to a hundred).
   With both, AP is ahead of labels alone at every number that was tried.
-- A few hundred labels a class alone are ahead of the words alone, and all labels of anything here.
+- A few hundred labels per class alone are better than the words alone, and all labels are better than anything here.
 """

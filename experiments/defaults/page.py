@@ -22,42 +22,43 @@ Numbers are macro-F1.
 
 **Spread.** ± is the standard deviation over the splits of a collection. *Loss* is how far a setting stays behind the
 best one of each collection, on average over the collections; *worst* is the largest of these distances; *rank* is the
-mean rank. Different splits move all settings alike, so differences between rows are more certain than ± suggests.
+mean rank. Different splits move all settings together, so differences between rows are more certain than ± suggests.
 
 ## The choice
 
-![Macro-F1 by β, a line a collection](figures/defaults.png)
+![Macro-F1 by β, one line per collection](figures/defaults.png)
 
 {choice}
 """
 
 DATA = (
     "**Data.** {collections}. Only the training part of a collection is read, split again 70 : 30 into texts to learn "
-    "from and texts to judge by; what `python -m benchmarks.text` tests on is never seen. No document is labelled: the "
-    'constraints say "about 90% of the documents with this word have this label" for the most informative words of '
+    "from and texts to evaluate on; what `python -m benchmarks.text` tests on is never seen. No document is labelled: "
+    'the constraints say "about 90% of the documents with this word have this label" for the most informative words of '
     "each label, as in that benchmark."
 )
 
 CHOICE = """\
-Scale, vectorizer and length follow from the averages below, the solver from its cost; α is the contract's, and nothing
-here speaks against it. `unit` leads by far where targets are rough, all 0.9; with true targets (below) it hardly does.
+Scale, vectorizer and length follow from the averages below, the solver from its cost; α was fixed beforehand, and
+nothing here contradicts it. `unit` leads by far where targets are rough, all 0.9; with true targets (below) it hardly
+leads.
 
-**β is a compromise, made with the results known.** The plan was to judge by the collections alone. By them β = 0.1 is
-ahead of 0.05, by little but on nearly every split. It was then seen to cost the demo's tickets more than it gains, so
+**β is a compromise, made with the results known.** The plan was to choose by the collections alone. By them β = 0.1 is
+ahead of 0.05, by little but on nearly every split. It then turned out to cost the demo's tickets more than it gains, so
 the tickets and β = 0.05 were added *after* the first results. With the tickets counted as one more collection 0.05 has
-the smallest loss; that weight is a judgement, and with another one 0.1 or a smaller β wins. What can be relied on:
+the smallest loss; that weight is a judgement, and with another weight 0.1 or a smaller β wins. Reliable conclusions:
 0.03 to 0.1 are close to each other, on average ahead of the paper's 0.01 on the collections, and 0.3 is too soft. An
 earlier run of the grid is not shown: its solver stopped too early, with some settings at the very start.
 
-Length 10; *missed* is how far q stays from the targets of the collections, on average. A split counts as better by
-however little.
+Length 10; *missed* is the mean distance of q from the targets of the collections. A split counts as better by any
+margin.
 """
 
 GRID = """\
 ## Scale, β and the length of documents
 
-All with α = 1, tf-idf, joint solver. Length and α are nearly one parameter: documents c times as long are α divided by
-c². Sorted by loss; the chosen setting is bold.
+All with α = 1, tf-idf, joint solver. Length and α are nearly one parameter: making documents c times as long is like
+dividing α by c². Sorted by loss; the chosen setting is bold.
 """
 
 FACTORS = """\
@@ -76,29 +77,30 @@ The chosen setting, first split. *s*: seconds of processor time of `fit`, one th
 SIZES = """\
 ## One default for 200 and for 11,000 documents
 
-Fewer texts to learn from (at random, smaller sets within larger ones; mean over the splits), the same texts to judge
-by, and the same constraints: what people know does not depend on how many documents they have collected. A word that
-none of the texts contains rests; *acting* counts the others. Two kinds of row go beyond the texts to learn from: 11,314
-documents of 20newsgroups are those of both sides (without any label), and in the last row of webkb and of 20newsgroups
-each text counts ten times, which stands in for a larger collection but brings no new words. The best of each row is
-bold; *loss* is the chosen setting's distance to it. At 200 documents a softer β is often better.
+Fewer texts to learn from (at random, smaller sets within larger ones; mean over the splits), the same texts to evaluate
+on, and the same constraints: what people know does not depend on how many documents they have collected. A word that
+none of the texts contains is inactive; *acting* counts the others. Two kinds of row go beyond the texts to learn from:
+11,314 documents of 20newsgroups are those of both sides (without any label), and in the last row of webkb and of
+20newsgroups each text counts ten times, which stands in for a larger collection but brings no new words. The best of
+each row is bold; *loss* is the chosen setting's distance to it. At 200 documents a softer β is often better.
 
-That `unit` need not fade as documents are added has a reason: the more of them, the dearer it is to tilt q away from p,
-and in the limit q = p and the objective is U(E_p[f′]) + α/2·‖λ‖², which holds shares but no number of documents.
+`unit` need not lose its effect as documents are added, for a reason: with more documents it is more expensive to tilt q
+away from p, and in the limit q = p and the objective is U(E_p[f′]) + α/2·‖λ‖², which contains shares but no number of
+documents.
 """
 
 TARGETS = """\
 ## Rough and true targets
 
 All splits, length 10: with 0.9 for every word as above, and with each label's true share among the texts that have the
-word. Added after the first results, to see why the tickets want a smaller β: where targets are true, a tighter β is
-better on most collections, though not on all.
+word. Added after the first results, to see why a smaller β is better for the tickets: where targets are true, a tighter
+β is better on most collections, though not on all.
 """
 
 STATEMENTS = """\
 ## A dozen careful statements
 
-The demo's constraints on its generated tickets (other tickets than the demo is judged on): words, phrases and patterns
+The demo's constraints on its generated tickets (not those on which the demo is evaluated): words, phrases and patterns
 with targets near the truth.
 """
 

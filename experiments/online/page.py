@@ -85,7 +85,7 @@ def page(found: Finished) -> str:
 ## What helps
 
 Development parts of three collections (labelled words at 0.9, nothing labelled): macro-F1 after the first pass and
-after pass {PASSES}, and seconds of {PASSES} passes (on a machine that was not idle). One thing is changed in every row.
+after pass {PASSES}, and seconds of {PASSES} passes (on a machine that was not idle). Each row changes one thing.
 
 {variants_table(found, COLLECTIONS)}
 
@@ -93,13 +93,13 @@ after pass {PASSES}, and seconds of {PASSES} passes (on a machine that was not i
 
 - **Steps of several instances** learn as well as single ones, in a fraction of the time, until there are too few steps:
   256 are too many for the 933 reviews of the first collection.
-- **A step of its own for every weight** (Duchi et al. 2011) is in the library; one step for all has to be tuned to the
+- **A separate step for every weight** (Duchi et al. 2011) is in the library; one step for all has to be tuned to the
   collection.
-- **Two time scales**: prices follow by 1/v^¾, v the instances that a constraint has fired in so far, so that they are
-  ahead of the weights. **The limit** keeps weights from running past what prices say, before and after their own step.
-  Neither matters much here; both do where a constraint speaks of all documents. With "at most 30 % are a" alone, a pass
-  over 3,000 texts ends with 26 %; with prices by 1/v, at 8 %; with no limit, at 0.01 %; with one by the prices before
-  the step alone, at 14 % (tests/methods/test_online_defaults.py).
+- **Two time scales**: prices follow by 1/v^¾, where v is the number of instances in which a constraint has fired so
+  far, so they are ahead of the weights. **The limit** keeps weights from overshooting the prices, before and after
+  their own step. Neither matters much here; both do where a constraint is about all documents. With "at most 30 % are
+  a" alone, a pass over 3,000 texts ends with 26 %; with prices by 1/v, at 8 %; with no limit, at 0.01 %; with a limit
+  by the prices before the step alone, at 14 % (tests/methods/test_online_defaults.py).
 - **Averaging** is left out.
 
 ## Citations
@@ -108,12 +108,12 @@ Cora, inductive: N labelled citations and 1,000 unlabelled ones, the words of Ta
 Token accuracy on the test part, mean ± standard error over five subsets. A fit took, by the clock
 (one thread, on a machine that was not idle): {told}. *As printed*: the steps of the paper's
 §2.3 to the letter. At γ = 0.1 the words add little to the labels ([Table 3](table3.md) has labels alone): this
-compares two ways to the same optimum, not what constraints give.
+compares two ways to the same optimum, not the value of constraints.
 
 {citations_table(found)}
 
-How many sequences a step: the same on the development part. A sequence is many positions, and of 64 there are too few
-steps where little is labelled: the default of taggers is 16.
+The number of sequences per step, on the development part. A sequence has many positions, and with 64 sequences there
+are too few steps where little is labelled: the default of taggers is 16.
 
 {steps_table(found)}
 """

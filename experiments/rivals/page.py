@@ -20,13 +20,13 @@ WITHIN = 0.03
 FORMS = {"kl": "KL", "l2": "L2", "either": "L2, set of labels", "": ""}
 
 _LESSONS = """\
-- **All labels.** With plain counts 0.020 below MALLET, wherever the ridge is: long documents outweigh short ones. The
+- **All labels.** With plain counts 0.020 below MALLET, with every ridge: long documents outweigh short ones. The
   problem is convex, and scikit-learn finds a model that is as good on the same features. Counts in a hundred words
   (every document has the same sum) are better on the development part, and on the test part pass MALLET's figure;
   whether its set-up did so is not known. To find what differs in the set-up, this was tried on the test part first
   (and binary counts, 0.770, logarithmic ones, 0.767, words of at least three or five documents, 0.756), so 0.783 was
   known when the development part agreed.
-- **Stop words** among the model's features cost 2 to 5 points, whatever the method: with counts they are the largest
+- **Stop words** among the model's features cost 2 to 5 points with every method: with counts they are the largest
   numbers of a document.
 - **The ridge** of the supervised model: with plain counts α = 10 is best. It is a prior of variance 0.1, the default
   for maximum entropy in a version of MALLET's source; its default for GE is 1, and α = 1 is kept here.
@@ -35,9 +35,9 @@ _LESSONS = """\
   `tol=1e-4` is enough.
 - **GE and AP** on the same statements differ by 0.01 with stop words and not at all without.
 - **Words**: "overall" has two words for some labels and seventy for others, and half of them have several majority
-  labels; ten a label say more. `about(0.9)` on a set of labels is too little there: it leaves open which of them.
-- **AP with KL** is not here. Its information projection has 200 × 20 prices and took some 400 evaluations on counts;
-  a fit on the development part was given up after five minutes of processor time. AP has the sets of labels.
+  labels; ten per label say more. `about(0.9)` on a set of labels says too little there: it leaves open which of them.
+- **AP with KL** is missing. Its information projection has 200 × 20 prices and took some 400 evaluations on counts;
+  a fit on the development part was stopped after five minutes of processor time. AP has the sets of labels.
 """
 
 
@@ -67,7 +67,7 @@ def setups_table(found: Finished, plan: Plan, setups: Sequence[Setup], *, develo
     rows = []
     for s in setups:
         f = found[Cell(plan.mallet, 0, s, development).key]
-        words = s.words or ("all labels" if s.tokens == WORDS else f"all labels; {s.tokens}")
+        words = s.words.replace(" a ", " per ") or ("all labels" if s.tokens == WORDS else f"all labels; {s.tokens}")
         words += "; counts in a hundred words" if s.relative else ""
         said = [FORMS[s.form], words, "removed" if s.stopped else "", f"{s.alpha:g}"]
         numbers = [f"{s.beta:g}" if s.form else "", f"{s.tol:g}", f"{f['macro_f1']:.3f}", f"{f['accuracy']:.3f}"]
@@ -109,23 +109,23 @@ Seconds are processor time of `fit`, one thread, on a machine that was not idle.
 ## MALLET's set-up
 
 20 newsgroups, by date, headers stripped, counts, 200 information-gain words at 0.9, nothing labelled. The figures of
-MALLET 2.1.1 were measured elsewhere. They come without the list of words, the prior and what was done with stop words;
+MALLET 2.1.1 were measured elsewhere, and the list of words, the prior and the treatment of stop words are not known;
 two lists are tried here, both from the training part:
 
-- *ten a label*: those of the benchmarks, ten for each label, each with the one label that most documents with it have.
-- *overall*: the 200 of highest information gain whatever their label, as in Druck, Mann & McCallum (2008) and MALLET.
-  The oracle names all labels that have more than half of what the most frequent one has, and rejects a word with more
+- *ten per label*: those of the benchmarks, ten for each label, each with the most frequent label of its documents.
+- *overall*: the 200 of highest information gain regardless of label, as in Druck, Mann & McCallum (2008) and MALLET.
+  The oracle names all labels with more than half the documents of the most frequent one, and rejects a word with more
   than ten of them. *No stop words*: scikit-learn's English ones are not candidates.
 
-KL: `distributed_as`, 0.9 for the majority labels together and the rest evenly; β = 1 is MALLET's weight. L2: each label
-`about` its share of the same distribution; β = 0.5 is MALLET's Σ(u − m)². *Set of labels*: one `about(0.9)` on all
-majority labels together.
+KL: `distributed_as`, 0.9 for the majority labels together and 0.1 evenly for the others; β = 1 is MALLET's weight. L2:
+each label `about` its share of the same distribution; β = 0.5 is MALLET's Σ(u − m)². *Set of labels*: one `about(0.9)`
+on all majority labels together.
 
-Test part (7,532 documents: the standard error of an accuracy is about 0.005). In bold what is held against MALLET: the
-default β; α, the removal of stop words and the length of documents as the development part has them best. The rows with
-stop words and those with plain counts came first, and being below MALLET were the reason to look there. Of L2, both
-weights were known when the default was put in bold: the development part cannot tell them apart (0.691 and 0.689), and
-with MALLET's it is 0.002 below.
+Test part (7,532 documents: the standard error of an accuracy is about 0.005). Bold rows are compared with MALLET: the
+default β; α, the removal of stop words and the length of documents that are best on the development part. The rows with
+stop words and those with plain counts came first, and because they were below MALLET, stop words and length were
+examined. For L2, both weights were known when the default was put in bold: the development part does not distinguish
+them (0.691 and 0.689), and MALLET's weight gives 0.002 less.
 
 {setups_table(found, plan, plan.chosen, development=False)}
 
@@ -136,9 +136,9 @@ What was tried on the development part (70 : 30 of the training part, not by dat
 {_LESSONS}
 ## Nothing labelled
 
-Labelled words of the benchmarks at 0.9 (ten a label, movie fifty), tf-idf, the defaults of every method; test parts.
+Labelled words of the benchmarks at 0.9 (ten per label, movie fifty), tf-idf, the defaults of every method; test parts.
 Collections without a split of their own: mean and standard error of three splits, two thirds to learn from. *Base* is
-GE on the same tf-idf weights, with the words that no constraint speaks of removed. *Supervised* has all labels.
+GE on the same tf-idf weights, without the words that no constraint mentions. *Supervised* has all labels.
 
 {rivals_table(found, plan, list(plan.seeds), UNLABELLED)}
 
@@ -149,15 +149,15 @@ all of these):
 
 ## With {LABELLED} labels of each class
 
-The same, with so many labels of each class, drawn at random in every split. The first three have the constraints and
-the labels, the others the labels and unlabelled documents; *supervised* the labels alone.
+The same, with this many labels of each class, drawn at random in every split. The first three have the constraints and
+the labels, the others the labels and unlabelled documents; *supervised* has the labels alone.
 
 {rivals_table(found, plan, plan.labelled, FEW_LABELS)}
 
-- **Self-training** gives what *supervised* gives: no label of its own changes the model from so few.
+- **Self-training** gives the same as *supervised*: with so few labels, its own labels do not change the model.
 - **Entropy** regularisation has its default strength, 2 % of the labels' weight; more ends with one class for all.
-- **Naive Bayes** with the default α = 1 has a pseudo-count for each of tens of thousands of words, which drowns what a
-  few constraints or labels say: it gives most texts to few classes, with no EM at all, and EM starts from there.
+- **Naive Bayes** with the default α = 1 has a pseudo-count for each of tens of thousands of words, which outweighs a
+  few constraints or labels: it assigns most texts to few classes, even without EM, and EM starts from there.
   α = 0.1 was chosen on the development part of 20 newsgroups.
 
 ![Macro-F1 of the methods](figures/rivals-experiments.png)

@@ -33,22 +33,23 @@ def page(plan: Plan, found: Finished) -> str:
     chosen = {method: plan.chosen(found, method) for method in METHODS}
     return f"""\
 Cora, default templates with lexicons, default parameters. Token accuracy on the test part, mean ± standard
-error over {plan.subsets} subsets of N labelled citations (N = 300: as many seeds). *T*, transductive: what
-is known is said of the very citations that are scored. *I*, inductive: of 1,000 other ones. *Paper*: Bellare,
-Druck & McCallum (2009), with all of Table 2; its CRR07 (Chang et al. 2007) is set beside CODL-I. What is said
-was chosen on the development part, for each method alone:
+error over {plan.subsets} subsets of N labelled citations (N = 300: as many seeds). *T*, transductive: the
+statements are about the very citations that are scored. *I*, inductive: about 1,000 others. *Paper*: Bellare, Druck &
+McCallum (2009), with all of Table 2; its CRR07 (Chang et al. 2007) is compared with CODL-I. The statements were chosen
+on the development part, separately for each method:
 AP: {chosen["ap"]}; CODL: {chosen["codl"]}.
 
 So the statements are not the paper's. *(1)*, *(2)*, *(3)–(11)* are those of its Table 2; "must appear" (author, title
 and date do, in 95 to 97 % of citations) is not among them, and its targets are the shares of the 300 labelled
-citations, also where N is 5 or 20: a person would say "nearly always". What the paper's own statements give is in the
-second table.
+citations, even where N is 5 or 20: a person would say "nearly always". The second table has the results of the paper's
+own statements.
 
 {results(plan, found)}
 
 *q*: accuracy of the projection of the model onto the constraints, on the citations scored. *p (runs)*: paired t-test
-against Sup over the runs; *p (citations)*: the same over the test citations, tokens right of each averaged over the
-runs. Bold: better than Sup by both where there are both, p < {LEVEL:g}. Seconds are processor time of `fit`.
+against Sup over the runs; *p (citations)*: the same over the test citations, with the correct tokens of each averaged
+over the runs. Bold: better than Sup by both tests where there are both, p < {LEVEL:g}. Seconds are processor time of
+`fit`.
 
 {others(plan, found)}![Token accuracy, the paper's and ours](figures/table3.png)
 
@@ -58,8 +59,9 @@ AP against constraint-driven learning, paired over citations:
 
 ## What each constraint costs
 
-Prices in log-odds an event, mean over the runs: what is added to the score of a labelling each time it does what the
-constraint speaks of. A price near 0 says that the model does so by itself; – that nothing of the kind occurs.
+Prices in log-odds per event, mean over the runs: the amount added to the score of a labelling each time the event of
+the constraint happens. A price near 0 means that the model meets the constraint by itself; – that the event never
+occurs.
 
 {prices(plan, found)}
 
@@ -73,7 +75,7 @@ Transductive; mean ± standard error over the subsets.
 
 
 _LESSONS = """\
-As an expectation, (2) is easiest kept by hardly ever changing the field: that is why it hurts AP
+The easiest way to meet (2) as an expectation is hardly ever to change the field: that is why it hurts AP
 ([whole sequences](whole-sequences.md)), and why it does not hurt CODL, which counts each change alone.
 """
 

@@ -100,14 +100,14 @@ def page(plan: Plan) -> Callable[[Finished], str]:
         return f"""\
 ![Macro-F1 by how wrong the constraints are](figures/wrong.png)
 
-Labelled words of the benchmarks (ten a label, movie fifty), nothing labelled, tf-idf, defaults; macro-F1 on test parts.
-Nothing is chosen here; the defaults were, earlier, on part of the same collections
-([how](defaults.md)), which splits other than the first share documents with.
+Labelled words of the benchmarks (ten per label, movie fifty), nothing labelled, tf-idf, defaults; macro-F1 on test
+parts. Nothing is chosen here; the defaults were, earlier, on part of the same collections
+([how](defaults.md)); splits other than the first share documents with it.
 
 - **Targets that are off**: every word's target is its true share on the training part plus the offset, all in the same
   direction (cut to 0.01 … 0.99). `between` is ± {WIDTH} around the target; *slack* is `slack={SLACK}`, a soft edge as
   that of `about`; the others are hard.
-- **Words with the wrong label**: so many in ten, at random, are stated for another label at random, each word at 0.9.
+- **Words with the wrong label**: this many in ten, chosen at random, are stated for another random label, each at 0.9.
 
 {LESSONS}
 {chr(10).join(parts)}
@@ -120,19 +120,19 @@ Nothing is chosen here; the defaults were, earlier, on part of the same collecti
 
 LESSONS = """\
 - **Too high costs nothing, if the statement is soft**: `about`, and bounds with slack, lose nothing that
-  could be measured with every target 0.4 too high, when nearly all are 0.99. Which label a word speaks for matters more
+  could be measured with every target 0.4 too high, when nearly all are 0.99. Which label a word indicates matters more
   than the number.
 - **Too low costs.** 0.1 is a point or two; at 0.2 to 0.4 many targets fall to what a word would have by chance and
   below it, and `about` and `between` then say the *opposite* of what is meant (movie: worse than chance). `at_least`
-  cannot: a bound that is too low says less, and nothing else.
-- **Hard bounds that are too high contradict each other.** The fit warns, names them and recommends `slack=`, and goes
-  on with a little slack for all: less accurate than soft statements, more so the more is wrong. Hard bounds that are
-  true are as good as soft ones, or a point better.
+  cannot: a bound that is too low only says less.
+- **Hard bounds that are too high contradict each other.** The fit warns, names them, recommends `slack=`, and continues
+  with a little slack for all. The result is less accurate than with soft statements, the more so the more is wrong.
+  True hard bounds are as good as soft ones, or a point better.
 - **So `at_least` with slack degrades best where targets are far off**: where they are too high it is `about`, and where
   they are far too low it keeps most of what it has. (0.1 or 0.2 too low, `about` can be a point better.)
-- **Words with the wrong label** are another thing: one in ten costs AP a few points, three in ten many (tables
-  below), whatever the relation. On webkb soft AP stays ahead of votes and label model; on movie, with a
-  hundred words and two labels, it is no better than votes, and the label model hardly notices: with so many words it
-  finds out which of them disagree with the others. AP has no such doubt of its own; `leave_one_out` and the prices
-  of the constraint report are for finding such words.
+- **Words with the wrong label** are different: one in ten costs AP a few points, three in ten many (tables below), with
+  every relation. On webkb soft AP stays ahead of votes and label model. On movie, with a hundred words and two labels,
+  it is no better than votes, and the label model is hardly affected: with so many words it learns which of them
+  disagree with the others. AP trusts them all; use `leave_one_out` and the prices of the constraint report to find such
+  words.
 """

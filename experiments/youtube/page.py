@@ -152,10 +152,10 @@ def page(plan: Plan) -> Callable[[Finished], str]:
 ![Accuracy by what is stated of the rules](figures/youtube.png)
 
 Comments below videos, spam or not; ten rules vote on them or abstain. Each rule is one statement, "about u of the
-comments on which it votes have its label", and nothing else is known of some 1,600 training comments. tf-idf, the
-defaults of every method. The own split has {TEST} test comments: the standard error of an accuracy there is 0.02.
-*Random splits*: mean and standard error of {n} splits of the same sizes; all copies of a text are in one part, or only
-one copy is kept.
+comments on which it votes have its label", and nothing else is known about some 1,600 training comments. tf-idf, the
+defaults of every method. The collection's own split has {TEST} test comments: the standard error of an accuracy is
+0.02. *Random splits*: mean and standard error of {n} splits of the same sizes; all copies of a text are in one part, or
+only one copy is kept.
 
 {methods_table(plan, found)}
 
@@ -166,16 +166,16 @@ The same as paired differences of accuracy:
 {LESSONS.format(counts=counts, n=len(plan.splits))}
 ## The labels themselves
 
-The {VALID} comments were labelled to estimate shares. They can be learned from, too:
+The {VALID} comments were labelled to estimate shares. A model can also learn from them:
 
 {labels_table(plan, found)}
 
 ## The rules
 
-Share that is right: (right votes + 1)/(votes + 2), on the training part (which no method sees, but for the rows "on all
-labels") and on the {VALID} comments of the own split. Case does not count. Seven rules are patterns (the seventh: fewer
-than five words) and could be written as `regex(...)` in a file of constraints; here the votes themselves are the
-conditions, of all ten.
+Share of right votes: (right votes + 1)/(votes + 2), on the training part (which no method sees, except in the rows "on
+all labels") and on the {VALID} comments of the own split. Case is ignored. Seven rules are patterns (the seventh: fewer
+than five words) and could be written as `regex(...)` in a constraint file; here the votes themselves are the conditions
+for all ten.
 
 {rules_table(found)}
 """
@@ -184,13 +184,13 @@ conditions, of all ten.
 
 
 LESSONS = f"""\
-- **AP is level with majority vote** where copies of a text count, and level or a point ahead where each text is there
-  once; **both are far ahead of the label model** on random splits. The label model is this library's; it takes rules
-  for independent, which keywords of one comment are not.
+- **AP is level with majority vote** where copies of a text count, and level or a point ahead where each text occurs
+  once; **both are far ahead of the label model** on random splits. The label model is this library's; it assumes
+  independent rules, which keywords of one comment are not.
 - **On the own split AP gains several points from each rule's share**, (right votes + 1)/(votes + 2) on the {VALID}
-  labelled comments; votes use it only to silence a rule that is below one half, and the label model takes it for a
-  prior. **Random splits do not repeat that**, not even with the shares of all labels: it is a property of that test
-  part. Had only the own split been looked at, the answer would be another one.
+  labelled comments; votes use it only to silence a rule that is below one half, and the label model uses it as a
+  prior. **Random splits do not confirm this**, not even with the shares of all labels: it is a property of that test
+  part. The own split alone would have led to another conclusion.
 - **0.9 for every rule** is far off for some (table below), and does no harm. One number for all rules, chosen by
   accuracy on the {VALID} labelled comments of each split, is no better (AP: {{counts}} of {{n}} splits).
 - **The {VALID} labels alone** are worth as much as ten rules and 1,600 unlabelled comments (next table).

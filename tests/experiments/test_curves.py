@@ -44,9 +44,9 @@ def test_the_page_and_the_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(Labels, "measure", lambda cell: {"macro_f1": 0.7 if cell.told else grown[cell.n]})
     found = complete(experiment, Kept(tmp_path / "cells.json"))
     text = experiment.page(found)
-    assert "| webkb | 10 words a label, no labels: 0.700 ± 0.000 | about 32 | 0.900 ± 0.000 |" in text
+    assert "| webkb | 10 words per label, no labels: 0.700 ± 0.000 | about 32 | 0.900 ± 0.000 |" in text
     assert "more than 10 " in text
-    assert experiment.summary(found)["webkb"]["labels a class that reach it"] == pytest.approx(10**1.5)
+    assert experiment.summary(found)["webkb"]["labels per class that reach it"] == pytest.approx(10**1.5)
     assert experiment.plot is not None
     experiment.plot(found, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
