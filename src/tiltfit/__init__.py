@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tiltfit.explain.sensitivity import sensitivity as sensitivity
     from tiltfit.inference.statistic import Statistic as Statistic
     from tiltfit.inference.statistics import register_statistic as register_statistic
+    from tiltfit.language.condition import Condition as Condition
+    from tiltfit.language.condition import register_condition as register_condition
     from tiltfit.language.conditions import column as column
     from tiltfit.language.conditions import feature as feature
     from tiltfit.language.conditions import first as first
@@ -46,13 +48,17 @@ if TYPE_CHECKING:
     from tiltfit.language.conditions import word as word
     from tiltfit.language.constraint import Constraint as Constraint
     from tiltfit.language.constraint import ConstraintSet as ConstraintSet
+    from tiltfit.language.event import Event as Event
+    from tiltfit.language.event import register_event as register_event
     from tiltfit.language.expect import expect as expect
     from tiltfit.methods.catalogue import register_method as register_method
     from tiltfit.models.registry import register_model as register_model
-    from tiltfit.penalties.check import check_penalty as check_penalty
+    from tiltfit.penalties.penalty import Penalty as Penalty
+    from tiltfit.penalties.penalty import register_penalty as register_penalty
     from tiltfit.report.html.page import Page as Page
     from tiltfit.suggesting.suggest import suggest as suggest
     from tiltfit.suggesting.suggestions import Suggestions as Suggestions
+    from tiltfit.testing import check_penalty as check_penalty
 
 # Resolved on first use, so that `import tiltfit` pays neither for scikit-learn nor for Numba.
 _HOME = {
@@ -78,9 +84,15 @@ _HOME = {
     "ReliabilityDisplay": "tiltfit.explain.displays",
     "Page": "tiltfit.report.html.page",
     "report_page": "tiltfit.explain.account",
-    "check_penalty": "tiltfit.penalties.check",
     "register_method": "tiltfit.methods.catalogue",
     "register_model": "tiltfit.models.registry",
+    "check_penalty": "tiltfit.testing",
+    "Condition": "tiltfit.language.condition",
+    "Event": "tiltfit.language.event",
+    "Penalty": "tiltfit.penalties.penalty",
+    "register_condition": "tiltfit.language.condition",
+    "register_event": "tiltfit.language.event",
+    "register_penalty": "tiltfit.penalties.penalty",
     "suggest": "tiltfit.suggesting.suggest",
     "Suggestions": "tiltfit.suggesting.suggestions",
     **dict.fromkeys(

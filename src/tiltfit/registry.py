@@ -72,6 +72,11 @@ class Registry(Mapping[str, T]):
             f"There is no {self.kind} {name!r}; known are {', '.join(sorted(self))}.{did_you_mean(name, self)}"
         )
 
+    @property
+    def loaded(self) -> Mapping[str, T]:
+        """What is known without loading extensions."""
+        return self._entries
+
     def remove(self, name: str) -> None:
         """Forget a name, as tests of extensions do."""
         self._entries.pop(name, None)

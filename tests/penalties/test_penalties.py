@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from tiltfit.errors import ConstraintError
 from tiltfit.penalties import interval, kl
-from tiltfit.penalties.check import check_penalty
 from tiltfit.penalties.interval import Interval
 from tiltfit.penalties.penalty import register_penalty
 from tiltfit.penalties.stacked import stack
+from tiltfit.testing import check_penalty
 
 FACTORIES = {
     "l2": interval.l2,

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError
-from tiltfit.language.condition import Condition, Document, require_sequences
+from tiltfit.language.condition import Condition, require_sequences
 from tiltfit.language.prose import join
 from tiltfit.language.table import MAX_DEPTH, Table
+from tiltfit.language.written import CONDITION, Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -71,7 +72,7 @@ class _Neighbour(Condition):
 class Before(_Neighbour):
     """The token before fulfils the condition."""
 
-    keys = ("before",)
+    keys = {"before": CONDITION}
     name = "before"
     side = "after"
 
@@ -86,7 +87,7 @@ class Before(_Neighbour):
 class After(_Neighbour):
     """The token after fulfils the condition."""
 
-    keys = ("after",)
+    keys = {"after": CONDITION}
     name = "after"
     side = "before"
 
@@ -102,7 +103,7 @@ class Not(Condition):
     """The negation of a condition."""
 
     part: Condition
-    keys = ("not",)
+    keys = {"not": CONDITION}
 
     def __post_init__(self) -> None:
         _check_parts([self.part])
@@ -159,7 +160,7 @@ class _Group(Condition):
         return f" {self.symbol} ".join(_operand(part, loose=(AnyOf,)) for part in self.members)
 
     def to_document(self) -> Document:
-        return {self.keys[0]: [part.to_document() for part in self.members]}
+        return {self.key: [part.to_document() for part in self.members]}
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         clauses = [part.clause(unit, negated) for part in self.members]
@@ -185,7 +186,7 @@ def _without_repeats(clauses: list[str]) -> list[str]:
 class AllOf(_Group):
     """All of the conditions hold."""
 
-    keys = ("all",)
+    keys = {"all": {"type": "array", "items": CONDITION, "minItems": 1}}
     symbol = "&"
     conjunction = "and"
     dual = "or"
@@ -203,7 +204,7 @@ class AllOf(_Group):
 class AnyOf(_Group):
     """At least one of the conditions holds."""
 
-    keys = ("any",)
+    keys = {"any": {"type": "array", "items": CONDITION, "minItems": 1}}
     symbol = "|"
     conjunction = "or"
     dual = "and"

@@ -16,11 +16,12 @@ import numpy.typing as npt
 from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, nearest
-from tiltfit.language.condition import Condition, Document
+from tiltfit.language.condition import Condition
 from tiltfit.language.prose import join, show
 from tiltfit.language.table import Table
 from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import Exact, Label, labels, text, threshold
+from tiltfit.language.written import LABEL, LABELS, NUMBER, TEXT, Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -103,7 +104,7 @@ class Feature(_Source, Condition):
     """A named feature is not zero."""
 
     name: str
-    keys = ("feature",)
+    keys = {"feature": TEXT}
     kind = "feature"
 
     def __post_init__(self) -> None:
@@ -120,13 +121,6 @@ class Feature(_Source, Condition):
     def __repr__(self) -> str:
         return f"feature({self.name!r})"
 
-    def to_document(self) -> Document:
-        return {"feature": self.name}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        return cls(table.text(key))
-
     def clause(self, unit: Unit, negated: bool = False) -> str:
         return f"{'without' if negated else 'with'} the feature {show(self.name)}"
 
@@ -135,8 +129,8 @@ class _Comparison(Condition):
     """A test of the numbers of a source."""
 
     source: _Source
-    modifiers = ("column", "feature")
-    needs = modifiers
+    modifiers = {"column": TEXT, "feature": TEXT}
+    needs = ("column", "feature")
 
     @property
     @abstractmethod
@@ -167,17 +161,17 @@ class _OneSided(_Comparison):
 
     def __post_init__(self) -> None:
         self._check_source()
-        self._set(value=threshold(self.value, f"The number in {self.source!r}.{self.keys[0]}(...)"))
+        self._set(value=threshold(self.value, f"The number in {self.source!r}.{self.key}(...)"))
 
     @property
     def _words(self) -> str:
-        return f"{self.keys[0]} {self.value}"
+        return f"{self.key} {self.value}"
 
     def __repr__(self) -> str:
-        return f"{self.source!r}.{self.keys[0]}({self.value!r})"
+        return f"{self.source!r}.{self.key}({self.value!r})"
 
     def to_document(self) -> Document:
-        return {self.source.kind: self.source.name, self.keys[0]: self.value}
+        return {self.source.kind: self.source.name, self.key: self.value}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
@@ -188,7 +182,7 @@ class _OneSided(_Comparison):
 class Above(_OneSided):
     """The value is greater than a number."""
 
-    keys = ("above",)
+    keys = {"above": NUMBER}
 
     def _test(self, values: npt.NDArray[Any]) -> BoolArray:
         return np.asarray(values > self.value)
@@ -198,7 +192,7 @@ class Above(_OneSided):
 class Below(_OneSided):
     """The value is less than a number."""
 
-    keys = ("below",)
+    keys = {"below": NUMBER}
 
     def _test(self, values: npt.NDArray[Any]) -> BoolArray:
         return np.asarray(values < self.value)
@@ -211,7 +205,7 @@ class Within(_Comparison):
     source: _Source
     low: int | float
     high: int | float
-    keys = ("between",)
+    keys = {"between": {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}}
 
     def __post_init__(self) -> None:
         self._check_source()
@@ -244,9 +238,9 @@ class IsIn(Condition):
 
     column: Column
     values: tuple[Label, ...]
-    keys = ("equals", "isin")
-    modifiers = ("column",)
-    needs = modifiers
+    keys = {"equals": LABEL, "isin": LABELS}
+    modifiers = {"column": TEXT}
+    needs = ("column",)
     unordered = ("values",)
 
     def __post_init__(self) -> None:

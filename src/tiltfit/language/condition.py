@@ -9,7 +9,7 @@ A condition class owns its TOML keys, its Python code, its words and its evaluat
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,25 +17,27 @@ import numpy.typing as npt
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact
+from tiltfit.language.written import Written, enrol, guard
+from tiltfit.registry import Registry, load_extensions
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
 
-Document = dict[str, object]
 
+class Condition(Written):
+    """Where in the input a constraint applies.
 
-class Condition(Exact):
-    """Where in the input a constraint applies."""
+    ``needs``: modifiers of which exactly one must be present. An extension is a frozen dataclass with ``key``,
+    ``fires`` and ``clause``.
+    """
 
-    registry: ClassVar[dict[str, type[Condition]]] = {}
-    keys: ClassVar[tuple[str, ...]]  # each announces the class in a table
-    modifiers: ClassVar[tuple[str, ...]] = ()  # further keys the table may hold
-    needs: ClassVar[tuple[str, ...]] = ()  # exactly one of these is among them
+    registry: ClassVar[Registry[type[Condition]]] = Registry("condition key")
+    needs: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         for key in cls.__dict__.get("keys", ()):
-            Condition.registry[key] = cls
+            Condition.registry.register(key, cls)
 
     @property
     def parts(self) -> tuple[Condition, ...]:
@@ -57,20 +59,16 @@ class Condition(Exact):
         """Whether it only makes sense for tokens of sequences."""
         return any(part.is_sequence for part in self.parts)
 
-    # Evaluation
+    # Evaluation: a condition implements `fires`, or `decide` if it may be undecided.
 
     def fires(self, inputs: Inputs) -> BoolArray:
-        """Where the condition holds: one entry a position."""
+        """Where the condition holds: one entry per position."""
         return self.decide(inputs)[0]
 
     def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
-        """Where it holds, and where its negation holds: both false where it cannot be told."""
-        yes = self.holds(inputs)
+        """Where it holds, and where its negation holds: both false where it is undecided."""
+        yes = self.fires(inputs)
         return yes, ~yes
-
-    def holds(self, inputs: Inputs) -> BoolArray:
-        """Where it holds, for conditions that can always be told."""
-        raise NotImplementedError
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -117,40 +115,31 @@ class Condition(Exact):
             f"{self!r} is neither true nor false by itself. Combine conditions with & | ~ instead of `and or not`."
         )
 
-    @abstractmethod
-    def __repr__(self) -> str:
-        """Python code that makes it."""
-
     # Data
-
-    @abstractmethod
-    def to_document(self) -> Document:
-        """The condition as a table."""
-
-    @classmethod
-    @abstractmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        """Read the condition that ``key`` announces."""
 
     @staticmethod
     def parse(table: Table) -> Condition:
         """Read any condition: one announcing key, whose class allows all the others."""
-        announced = [key for key in table.keys if key in Condition.registry]
+        known = Condition.registry.loaded
+        if not {*table.keys} <= {*known, *_modifiers()}:
+            load_extensions()
+        announced = [key for key in table.keys if key in known]
         for key in announced:
-            cls = Condition.registry[key]
+            cls = known[key]
             if set(table.keys) <= {key, *cls.modifiers}:
-                return cls.from_table(table, key)
+                found: Condition = cls.from_table(table, key)
+                return found
         if not announced:
-            table.only([*Condition.registry, *_modifiers()])
-            raise table.error(f"says no condition; one of these keys is needed: {', '.join(Condition.registry)}")
+            table.only([*known, *_modifiers()])
+            raise table.error(f"says no condition; one of these keys is needed: {', '.join(known)}")
         chosen = min(announced, key=lambda key: key in _modifiers())
-        others = [key for key in announced if key != chosen and key not in Condition.registry[chosen].modifiers]
+        others = [key for key in announced if key != chosen and key not in known[chosen].modifiers]
         if others:
             raise table.error(
                 f"holds two conditions, {chosen} and {others[0]}. Write {{ all = [{{ {chosen} = … }}, "
                 f"{{ {others[0]} = … }}] }} to ask for both"
             )
-        table.only([chosen, *Condition.registry[chosen].modifiers])
+        table.only([chosen, *known[chosen].modifiers])
         raise AssertionError  # pragma: no cover - `only` has found the key that does not fit
 
     # Words
@@ -180,4 +169,39 @@ def require_sequences(inputs: Inputs, what: str) -> npt.NDArray[np.intp]:
 
 
 def _modifiers() -> set[str]:
-    return {key for cls in Condition.registry.values() for key in cls.modifiers}
+    return {key for cls in Condition.registry.loaded.values() for key in cls.modifiers}
+
+
+C = TypeVar("C", bound=type[Condition])
+
+
+def register_condition(cls: C) -> C:
+    """Make a condition known: constraint files, sentences, the JSON schema and model files can then hold it.
+
+    Use it as a decorator above ``@dataclass(frozen=True)``. The class is a subclass of ``tiltfit.Condition`` with
+
+    - ``key``: the key that files use for it;
+    - ``fires(inputs)``: an array of bools, one per document, row or token. ``inputs.texts()`` are the texts (or
+      tokens), ``inputs.column(name)`` the values of a column, ``inputs.n`` their number;
+    - ``clause(unit, negated=False)``: the words that follow "documents" (rows, tokens) in a sentence.
+
+    Its fields hold texts, numbers, bools or tuples of them. ``& | ~ .before .after`` work without further code.
+    """
+    if isinstance(cls, type) and issubclass(cls, Condition):
+        own = [name for name in ("fires", "decide") if getattr(cls, name) is not getattr(Condition, name)]
+        if not own or cls.clause is Condition.clause:
+            lacks = "clause(unit, negated=False)" if own else "fires(inputs)"
+            raise ConstraintError(f"{cls.__name__} must define {lacks}.")
+    enrol(cls, Condition, Condition.registry, {"case", "column"})
+    guard(cls, "fires", _checked_firings)
+    return cls
+
+
+def _checked_firings(condition: Condition, found: object, inputs: Inputs) -> BoolArray:
+    fires = np.asarray(found)
+    if fires.dtype != np.bool_ or fires.shape != (inputs.n,):
+        raise ConstraintError(
+            f"fires of {condition!r} must return {inputs.n} bools, one per {inputs.unit.removesuffix('s')}, but "
+            f"returned an array of type {fires.dtype} and shape {fires.shape}."
+        )
+    return fires

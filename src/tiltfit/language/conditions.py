@@ -16,12 +16,12 @@ from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.combinations import After, AllOf, AnyOf, Before, Not, all_of, any_of
 from tiltfit.language.comparisons import Above, Below, Column, Feature, IsIn, Within
-from tiltfit.language.condition import Condition, Document
+from tiltfit.language.condition import Condition
 from tiltfit.language.positions import First, Last, Position, Punctuation
 from tiltfit.language.prose import show
-from tiltfit.language.table import Table
 from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import text as _text
+from tiltfit.language.written import Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -74,7 +74,7 @@ class When(Condition):
             raise ConstraintError(f"when({self.function!r}) needs a function of one document, row or token.")
         self._set(name=_text(self.name, "The name of when(...)"))
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         return np.fromiter((self._ask(inputs, i) for i in range(inputs.n)), dtype=np.bool_, count=inputs.n)
 
     def _ask(self, inputs: Inputs, i: int) -> bool:
@@ -94,10 +94,6 @@ class When(Condition):
             f"{self!r} is a Python function, which cannot be written to a file. "
             "Say it with word, phrase, regex, column or feature instead."
         )
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        raise NotImplementedError  # it has no key, so no file announces it
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         return f"for which {show(self.name)} {'does not hold' if negated else 'holds'}"

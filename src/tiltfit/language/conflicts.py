@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from tiltfit.errors import ConflictError
 from tiltfit.language.constraint import Constraint
-from tiltfit.language.events import Outcomes
+from tiltfit.language.event import Outcomes
 from tiltfit.language.prose import amount, percent
 from tiltfit.language.sentences import titled
 from tiltfit.language.values import Label, exact

@@ -13,11 +13,12 @@ from tiltfit.inference import statistic as inference
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistics import build
-from tiltfit.language.event import Document, Event, Tables, any_label, arguments, indicator
+from tiltfit.language.event import Event, Tables, any_label, arguments, indicator
 from tiltfit.language.prose import quote, show
 from tiltfit.language.scheme import continues, is_scheme, parse
 from tiltfit.language.table import Table
 from tiltfit.language.values import Label, label, labels, match, text
+from tiltfit.language.written import LABEL, LABELS, SOME_LABELS, TEXT, TRUE, Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
@@ -31,7 +32,7 @@ class Segments(Event):
     """The number of maximal runs of a label in a sequence."""
 
     label: Label
-    keys = ("segments",)
+    keys = {"segments": LABEL}
     counts = True
 
     def __post_init__(self) -> None:
@@ -40,13 +41,6 @@ class Segments(Event):
     @property
     def names(self) -> tuple[Label, ...]:
         return (self.label,)
-
-    def to_document(self) -> Document:
-        return {"segments": self.label}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Segments:
-        return cls(table.label(key))
 
     @property
     def code(self) -> tuple[str, str]:
@@ -77,7 +71,7 @@ class Repeats(Event):
     """How often a field comes back after another one, in a sequence; of these labels, or of every one."""
 
     labels: tuple[Label, ...] = ()
-    keys = ("repeats",)
+    keys = {"repeats": {"anyOf": [TRUE, {"type": ["string", "number"]}, SOME_LABELS]}}
     counts = True
     whole = True
     unordered = ("labels",)
@@ -142,7 +136,19 @@ class Statistic(Event):
 
     name: str
     options: tuple[tuple[str, Option], ...] = ()
-    keys = ("statistic",)
+    keys = {
+        "statistic": {
+            "anyOf": [
+                TEXT,
+                {
+                    "type": "object",
+                    "properties": {"name": TEXT},
+                    "required": ["name"],
+                    "additionalProperties": LABELS,
+                },
+            ]
+        }
+    }
     counts = True
     whole = True
     has_instances = False
@@ -195,9 +201,6 @@ class Statistic(Event):
         options = ", ".join(f"{key} {_shown(value)}" for key, value in self.options)
         what = quote(self.name) + (f" ({options})" if options else "")
         return f"the statistic {what} of {subject} is {number} on average{only}"
-
-    def among(self, given: Condition | None, unit: Unit) -> str:
-        raise NotImplementedError  # a statistic has no instances: constraints refuse it with `of`
 
 
 def _entities(classes: Sequence[object]) -> list[str | None]:

@@ -14,10 +14,12 @@ from typing import TypeVar
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
 from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Among, Constraint
-from tiltfit.language.events import Document, Event, Labels
+from tiltfit.language.events import Event, Labels  # all events
 from tiltfit.language.relations import Relation
 from tiltfit.language.table import Table
 from tiltfit.language.values import plain
+from tiltfit.language.written import Document
+from tiltfit.registry import load_extensions
 
 T = TypeVar("T")
 
@@ -48,7 +50,8 @@ def from_document(document: object, where: str = "") -> Constraint:
     """Read a constraint; ``where`` begins every complaint."""
     table = Table(document, where)
     relations = [name for key, cls in Relation.registry.items() for name in (key, *cls.modifiers)]
-    table.only([*Event.registry, "given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS])
+    others = ["given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS]
+    table.only([*_events(table, others), *others])
     try:
         return _constraint(table)
     except ConstraintError as error:
@@ -57,9 +60,8 @@ def from_document(document: object, where: str = "") -> Constraint:
 
 def _constraint(table: Table) -> Constraint:
     relation = _relation(table)
-    optional = bool(relation.shares)
     return Constraint(
-        event=_event(table, optional=optional),
+        event=_event(table, optional=relation.names_labels),
         relation=relation,
         given=_given(table),
         of=_among(table.child("of")) if "of" in table else None,
@@ -75,15 +77,24 @@ def _event_document(event: Event, given: Condition | None) -> Document:
 
 
 def _among(table: Table) -> Among:
-    table.only([*Event.registry, "given"])
+    table.only([*_events(table, ["given"]), "given"])
     return Among(_event(table, optional=False), _given(table))
 
 
 def _event(table: Table, *, optional: bool) -> Event:
-    if optional and not any(key in table for key in Event.registry):
+    known = Event.registry.loaded
+    if optional and not any(key in table for key in known):
         return Labels()
-    key = _one_of(table, Event.registry, "event")
-    return Event.registry[key].from_table(table, key)
+    key = _one_of(table, known, "event")
+    found: Event = known[key].from_table(table, key)
+    return found
+
+
+def _events(table: Table, others: list[str]) -> Mapping[str, type[Event]]:
+    """The keys of events; extensions are loaded where a key of the table is unknown."""
+    if not {*table.keys} <= {*Event.registry.loaded, *others}:
+        load_extensions()
+    return Event.registry.loaded
 
 
 def _relation(table: Table) -> Relation:
@@ -92,8 +103,9 @@ def _relation(table: Table) -> Relation:
     for other in Relation.registry.values():
         for modifier in other.modifiers:
             if modifier in table and modifier not in cls.modifiers:
-                raise table.error(f"goes with `{other.keys[0]}`, not with `{key}`", modifier)
-    return cls.from_table(table, key)
+                raise table.error(f"goes with `{other.key}`, not with `{key}`", modifier)
+    found: Relation = cls.from_table(table, key)
+    return found
 
 
 def _one_of(table: Table, registry: Mapping[str, T], what: str) -> str:

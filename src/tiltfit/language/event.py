@@ -8,28 +8,29 @@ of a sequence or on an edge.
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.errors import UnsupportedError
+from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
-from tiltfit.inference.statistic import Statistic
+from tiltfit.inference.statistic import Statistic, check_statistic
 from tiltfit.language.prose import join, show
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact, Label, exact, labels, match
+from tiltfit.language.values import Label, exact, labels, match
+from tiltfit.language.written import LABEL, LABELS, Document, Written, enrol, guard
+from tiltfit.registry import Registry
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
     from tiltfit.language.condition import Condition
 
-Document = dict[str, object]
 Outcomes = frozenset[object]
+PLACES = ("all", "first", "last", "edge")
 Place = Literal["all", "first", "last", "edge"]
 """Every position, the first or last of each sequence, or every position that an edge leads to."""
 
@@ -57,8 +58,10 @@ class Term:
         return np.asarray(self.table[labels[at - 1], labels[at]] if self.on_edges else self.table[labels[at]])
 
 
-class Event(Exact):
+class Event(Written):
     """One kind of event. Its class owns its TOML keys, its Python code, its words and its tables.
+
+    An extension is a frozen dataclass with ``key``, ``plural`` and one of ``tables`` and ``statistic``.
 
     ``counts``: the constraint states a mean count per sequence, which may exceed one; otherwise a share.
     ``per_sequence``: it happens at most once in a sequence (or document), so a share is a probability there.
@@ -67,8 +70,9 @@ class Event(Exact):
     ``place``: where it happens, if it is that the label there is one of ``names``; otherwise None.
     """
 
-    registry: ClassVar[dict[str, type[Event]]] = {}
-    keys: ClassVar[tuple[str, ...]]
+    registry: ClassVar[Registry[type[Event]]] = Registry("event key")
+    plural: ClassVar[str] = ""
+    """The events as a plural noun: ``returns to the label before``."""
     is_sequence: ClassVar[bool] = True
     counts: ClassVar[bool] = False
     per_sequence: ClassVar[bool] = False
@@ -77,27 +81,19 @@ class Event(Exact):
     place: ClassVar[Place | None] = None
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         for key in cls.__dict__.get("keys", ()):
-            Event.registry[key] = cls
+            Event.registry.register(key, cls)
 
     @property
     def names(self) -> tuple[Label, ...]:
         """The labels that the event names."""
         return ()
 
-    @abstractmethod
-    def to_document(self) -> Document:
-        """The event's key and value."""
-
-    @classmethod
-    @abstractmethod
-    def from_table(cls, table: Table, key: str) -> Event:
-        """Read the event that ``key`` announces."""
-
     @property
-    @abstractmethod
     def code(self) -> tuple[str, str]:
         """The call that makes it and its arguments: ``("expect.start", "'a', 'b'")``."""
+        return "expect.event", repr(self)
 
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         """(family, its outcomes in the family, all of the family's if known): shares of a family sum to one or less."""
@@ -123,23 +119,25 @@ class Event(Exact):
         where = {"all": np.ones(n, dtype=np.bool_), "first": first, "last": last, "edge": ~first}
         return [Term(where[place], table) for place, table in self.tables(classes)]
 
-    # Words. `given` is the condition or None; the share events implement support and predicate, the others quantity.
+    # Words. `given` is the condition or None. Share events use support and predicate, the others quantity.
 
     def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
         """What the share is a share of: ``documents with the word "puck"``."""
-        raise NotImplementedError
+        noun = unit if plural else unit.removesuffix("s")
+        return noun if given is None else f"{noun} {given.clause(unit)}"
 
     def predicate(self, plural: bool) -> str:
         """What they do: ``are hockey``."""
-        raise NotImplementedError
+        return f"{'are' if plural else 'is one of the'} {self.plural}"
 
     def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
         """The sentence of a count: ``a sequence has at most 1 segment of journal on average``."""
-        raise NotImplementedError
+        only = "" if given is None else f", counting only those {given.place()}"
+        return f"{subject} has {number} {self.plural} on average{only}"
 
-    @abstractmethod
     def among(self, given: Condition | None, unit: Unit) -> str:
         """The event as a plural noun: ``field changes after punctuation``."""
+        return self.plural if given is None else f"{self.plural} {given.place()}"
 
     def is_among(self) -> str:
         """What members of another event are when they are this one: ``are transitions from a to b``."""
@@ -155,7 +153,7 @@ class Labels(Event):
     """The label is one of these. No labels: no event, for ``distributed_as``."""
 
     labels: tuple[Label, ...] = ()
-    keys = ("label", "labels")
+    keys = {"label": LABEL, "labels": LABELS}
     is_sequence = False
     place = "all"
     unordered = ("labels",)
@@ -188,10 +186,6 @@ class Labels(Event):
     def tables(self, classes: Sequence[object]) -> Tables:
         return [("all", indicator(self.labels, classes))]
 
-    def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
-        noun = unit if plural else unit.removesuffix("s")
-        return noun if given is None else f"{noun} {given.clause(unit)}"
-
     def predicate(self, plural: bool) -> str:
         return f"{'are' if plural else 'is'} {any_label(self.labels)}"
 
@@ -220,3 +214,77 @@ def indicator(names: Sequence[Label], classes: Sequence[object]) -> FloatArray:
     vector = np.zeros(len(classes))
     vector[np.array([match(name, classes) for name in names], dtype=np.intp)] = 1.0
     return vector
+
+
+E = TypeVar("E", bound=type[Event])
+
+_RESERVED = {
+    "about", "at_least", "at_most", "exactly", "between", "distribution", "penalty",
+    "given", "of", "per", "on", "beta", "slack", "name", "rationale",
+}  # fmt: skip
+
+
+def register_event(cls: E) -> E:
+    """Make an event known: constraint files, sentences, the JSON schema and model files can then hold it.
+
+    Use it as a decorator above ``@dataclass(frozen=True)``. Write ``expect.event(MyEvent(...))`` to state something
+    about it. The class is a subclass of ``tiltfit.Event`` with
+
+    - ``key``: the key that files use for it;
+    - ``plural``: the events as a plural noun, for sentences;
+    - either ``tables(classes)``: a list of (place, table), where place is "all", "first", "last" (table: one number per
+      class) or "edge" (classes × classes), and a table holds 1 where the labels make the event happen, otherwise 0;
+    - or ``statistic(classes)``: a ``tiltfit.Statistic`` of the whole sequence, whose mean is then constrained;
+    - ``names``, a property: the labels it names, if any, so that unknown ones are refused.
+
+    Its fields hold texts, numbers, bools or tuples of them. ``counts = True`` says that the constraint states a mean
+    number per sequence instead of a share, ``is_sequence = False`` that the event also makes sense for documents.
+    """
+    own = [name for name in ("tables", "statistic") if getattr(cls, name, None) is not getattr(Event, name)]
+    if isinstance(cls, type) and issubclass(cls, Event) and len(own) != 1:
+        raise ConstraintError(
+            f"{cls.__name__} must define tables(classes), for events at tokens and edges, or statistic(classes), for "
+            f"whole sequences; it defines {' and '.join(own) or 'neither'}."
+        )
+    enrol(cls, Event, Event.registry, _RESERVED)
+    cls.plural = cls.plural or cls.key.replace("_", " ")
+    if own == ["tables"]:
+        guard(cls, "tables", _checked_tables)
+    else:
+        cls.counts = cls.whole = True
+        guard(cls, "statistic", _checked_statistic)
+    return cls
+
+
+def _checked_tables(event: Event, found: object, classes: Sequence[object]) -> Tables:
+    n, checked = len(classes), []
+    for entry in found if isinstance(found, list | tuple) else [found]:
+        if not (isinstance(entry, tuple) and len(entry) == 2 and entry[0] in PLACES):
+            raise ConstraintError(
+                f"tables of {event!r} must return a list of (place, table), place one of {', '.join(PLACES)}, but "
+                f"holds {entry!r}."
+            )
+        place, table = entry[0], np.asarray(entry[1])
+        shape = (n, n) if place == "edge" else (n,)
+        if table.shape != shape or table.dtype.kind not in "biuf":
+            raise ConstraintError(
+                f'The table of {event!r} for "{place}" must hold numbers and have the shape {shape}, but has the shape '
+                f"{table.shape} and the type {table.dtype}."
+            )
+        least, most = float(table.min(initial=0)), float(table.max(initial=0))
+        if not (least >= 0 and most < np.inf and (event.counts or most <= 1)):
+            allowed = "of at least 0" if event.counts else "from 0 to 1"
+            raise ConstraintError(
+                f'The table of {event!r} for "{place}" must hold numbers {allowed}, but holds {least:g} to {most:g}.'
+            )
+        checked.append((place, table.astype(np.float64)))
+    return checked
+
+
+def _checked_statistic(event: Event, found: object, classes: Sequence[object]) -> Statistic:
+    if not isinstance(found, Statistic):
+        raise ConstraintError(f"statistic of {event!r} must return a tiltfit.Statistic, but returned {found!r}.")
+    if not getattr(found, "name", None):
+        found.name = event.key
+    check_statistic(found, len(classes))
+    return found

@@ -10,11 +10,12 @@ import numpy as np
 
 from tiltfit.errors import ConstraintError
 from tiltfit.language.counts import Repeats, Segments, Statistic
-from tiltfit.language.event import Document, Event, Labels, Outcomes, Tables, any_label, arguments, indicator
+from tiltfit.language.event import Event, Labels, Outcomes, Tables, any_label, arguments, indicator
 from tiltfit.language.prose import show
 from tiltfit.language.scheme import continues
 from tiltfit.language.table import Table
 from tiltfit.language.values import Label, exact, label, labels
+from tiltfit.language.written import LABELS, SOME_LABELS, TRUE, Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
@@ -48,15 +49,7 @@ class _Edge(Event):
 class Stay(_Edge):
     """A token has the label of the token before it."""
 
-    keys = ("stay",)
-
-    def to_document(self) -> Document:
-        return {"stay": True}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Stay:
-        table.true(key)
-        return cls()
+    keys = {"stay": TRUE}
 
     @property
     def code(self) -> tuple[str, str]:
@@ -79,15 +72,7 @@ class Stay(_Edge):
 class Change(_Edge):
     """A token has another label than the token before it."""
 
-    keys = ("change",)
-
-    def to_document(self) -> Document:
-        return {"change": True}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Change:
-        table.true(key)
-        return cls()
+    keys = {"change": TRUE}
 
     @property
     def code(self) -> tuple[str, str]:
@@ -112,7 +97,7 @@ class Transition(_Edge):
 
     before: Label
     after: Label
-    keys = ("transition",)
+    keys = {"transition": {**SOME_LABELS, "minItems": 2, "maxItems": 2}}
 
     def __post_init__(self) -> None:
         self._set(before=label(self.before), after=label(self.after))
@@ -203,7 +188,7 @@ class _Border(Event):
 class Start(_Border):
     """A sequence's first token has one of these labels."""
 
-    keys = ("start",)
+    keys = {"start": LABELS}
     verb = "start"
     token = place = "first"
 
@@ -212,6 +197,6 @@ class Start(_Border):
 class End(_Border):
     """A sequence's last token has one of these labels."""
 
-    keys = ("end",)
+    keys = {"end": LABELS}
     verb = "end"
     token = place = "last"

@@ -74,8 +74,8 @@ class Expectation(Exact):
         ----------
         target : float
             u, from 0 to 1; of counts, any number that is not negative.
-        penalty : {"l2", "l1"}
-            How being off is counted.
+        penalty : {"l2", "l1"} or a registered name
+            How being off is counted (``register_penalty``).
         beta : float, optional
             Softness of this constraint; default: that of the estimator.
         name, rationale : str, optional
@@ -248,6 +248,12 @@ class _Expect:
     def short(self, *labels: Label, below: int, **scope: Unpack[_Scope]) -> Expectation:
         """How many segments have fewer than ``below`` tokens: of these fields, or of all."""
         return self.statistic("short", {"below": below} | ({"labels": labels} if labels else {}), **scope)
+
+    def event(self, event: Event, **scope: Unpack[_Scope]) -> Expectation:
+        """An event that is made by its class, as those of extensions are: ``expect.event(ChangesBack())``."""
+        if not isinstance(event, Event):
+            raise ConstraintError(f"expect.event takes an event like ChangesBack(), but got {event!r}.")
+        return _expectation(event, **scope)
 
     def statistic(self, name: str, options: Mapping[str, Any] | None = None, **scope: Any) -> Expectation:
         """A statistic of the whole sequence by its name: one that comes with the library, or a registered one.

@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError
-from tiltfit.language.condition import Condition, Document, require_sequences
+from tiltfit.language.condition import Condition, require_sequences
 from tiltfit.language.prose import ordinal
-from tiltfit.language.table import Table
+from tiltfit.language.written import TRUE
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -26,24 +26,16 @@ class _Plain(Condition):
         return True
 
     def __repr__(self) -> str:
-        return self.keys[0]
-
-    def to_document(self) -> Document:
-        return {self.keys[0]: True}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        table.true(key)
-        return cls()
+        return self.key
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Punctuation(_Plain):
     """A token without a letter or digit."""
 
-    keys = ("punctuation",)
+    keys = {"punctuation": TRUE}
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         require_sequences(inputs, "punctuation")
         signs = (t != "" and not any(c.isalnum() for c in t) for t in inputs.texts())
         return np.fromiter(signs, dtype=np.bool_, count=inputs.n)
@@ -60,7 +52,7 @@ class _Placed(_Plain):
 
     index: ClassVar[int]
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         return _at_index(require_sequences(inputs, repr(self)), self.index, inputs.n)
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
@@ -74,7 +66,7 @@ class _Placed(_Plain):
 class First(_Placed):
     """The first token of a sequence."""
 
-    keys = ("first",)
+    keys = {"first": TRUE}
     index = 0
 
 
@@ -82,7 +74,7 @@ class First(_Placed):
 class Last(_Placed):
     """The last token of a sequence."""
 
-    keys = ("last",)
+    keys = {"last": TRUE}
     index = -1
 
 
@@ -91,7 +83,7 @@ class Position(Condition):
     """The token at index k of its sequence: 0 is the first, −1 the last."""
 
     k: int
-    keys = ("position",)
+    keys = {"position": {"type": "integer"}}
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer):
@@ -104,18 +96,11 @@ class Position(Condition):
     def is_sequence(self) -> bool:
         return True
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         return _at_index(require_sequences(inputs, repr(self)), self.k, inputs.n)
 
     def __repr__(self) -> str:
         return f"position({self.k})"
-
-    def to_document(self) -> Document:
-        return {"position": self.k}
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        return cls(table.whole(key))
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         end = " from the end" if self.k < 0 else ""

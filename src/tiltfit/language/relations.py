@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import ConstraintError
 from tiltfit.language.prose import join, percent, show
 from tiltfit.language.table import Table
-from tiltfit.language.values import Exact, Label, exact, labels, match, plain, real
+from tiltfit.language.values import Label, exact, labels, match, plain, real
+from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Written
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import PENALTIES, Penalty
 
-Document = dict[str, object]
 Softness = Callable[[int], FloatArray]
 """β of every row (0: hard), for a penalty that grows as its deviation to this power."""
 
@@ -46,17 +46,18 @@ class Target:
     share: float = 0.0
 
 
-class Relation(Exact):
-    """One kind of relation. ``hard``: it either holds or not; otherwise it is a matter of degree."""
+class Relation(Written):
+    """One kind of relation. ``hard``: it either holds or not; otherwise it is a matter of degree. ``names_labels``: it
+    names the labels itself, so it takes no event."""
 
     registry: ClassVar[dict[str, type[Relation]]] = {}
-    keys: ClassVar[tuple[str, ...]]
-    modifiers: ClassVar[tuple[str, ...]] = ()
     hard: ClassVar[bool] = True
+    names_labels: ClassVar[bool] = False
     shares: tuple[tuple[Label, float], ...] = ()
     """(label, share) of every label, if the relation states the shares of all of them; otherwise nothing."""
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         for key in cls.__dict__.get("keys", ()):
             Relation.registry[key] = cls
 
@@ -120,15 +121,6 @@ class Relation(Exact):
         return ""
 
     @abstractmethod
-    def to_document(self) -> Document:
-        """The relation's key and value."""
-
-    @classmethod
-    @abstractmethod
-    def from_table(cls, table: Table, key: str) -> Relation:
-        """Read the relation that ``key`` announces."""
-
-    @abstractmethod
     def words(self, number: Callable[[float], str]) -> str:
         """``about 90%``, with numbers written by ``number``."""
 
@@ -141,7 +133,7 @@ class _Single(Relation):
     adverb: ClassVar[str]
 
     def __post_init__(self) -> None:
-        self._set(target=real(self.target, f"The target of {self.keys[0]}(...)"))
+        self._set(target=real(self.target, f"The target of {self.key}(...)"))
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -152,13 +144,13 @@ class _Single(Relation):
 
     @property
     def code(self) -> str:
-        return f"{self.keys[0]}({_number(self.target)}"
+        return f"{self.key}({_number(self.target)}"
 
     def to_document(self) -> Document:
-        return {self.keys[0]: plain(self.target)}
+        return {self.key: plain(self.target)}
 
     @classmethod
-    def from_table(cls, table: Table, key: str) -> Relation:
+    def from_table(cls, table: Table, key: str) -> Self:
         return cls(table.number(key))
 
     def words(self, number: Callable[[float], str]) -> str:
@@ -170,8 +162,8 @@ class About(_Single):
     """m is near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``."""
 
     penalty: str = "l2"
-    keys = ("about",)
-    modifiers = ("penalty",)
+    keys = {"about": AMOUNT}
+    modifiers = {"penalty": TEXT}
     hard = False
     adverb = "about"
 
@@ -192,7 +184,7 @@ class About(_Single):
         return {"about": plain(self.target), **extra}
 
     @classmethod
-    def from_table(cls, table: Table, key: str) -> Relation:
+    def from_table(cls, table: Table, key: str) -> Self:
         return cls(table.number(key), table.text("penalty") if "penalty" in table else "l2")
 
 
@@ -200,7 +192,7 @@ class About(_Single):
 class AtLeast(_Single):
     """m ≥ u."""
 
-    keys = ("at_least",)
+    keys = {"at_least": AMOUNT}
     adverb = "at least"
 
     @property
@@ -212,7 +204,7 @@ class AtLeast(_Single):
 class AtMost(_Single):
     """m ≤ u."""
 
-    keys = ("at_most",)
+    keys = {"at_most": AMOUNT}
     adverb = "at most"
 
     @property
@@ -224,7 +216,7 @@ class AtMost(_Single):
 class Exactly(_Single):
     """m = u."""
 
-    keys = ("exactly",)
+    keys = {"exactly": AMOUNT}
     adverb = "exactly"
 
     @property
@@ -238,7 +230,7 @@ class Between(Relation):
 
     low: float
     high: float
-    keys = ("between",)
+    keys = {"between": {"type": "array", "items": AMOUNT, "minItems": 2, "maxItems": 2}}
 
     def __post_init__(self) -> None:
         what = "A bound of between(...)"
@@ -267,7 +259,7 @@ class Between(Relation):
         return {"between": [plain(self.low), plain(self.high)]}
 
     @classmethod
-    def from_table(cls, table: Table, key: str) -> Relation:
+    def from_table(cls, table: Table, key: str) -> Self:
         return cls(*table.pair(key))
 
     def words(self, number: Callable[[float], str]) -> str:
@@ -279,8 +271,20 @@ class DistributedAs(Relation):
     """The shares of all classes are near these, by generalised KL; a class that is left out has share 0."""
 
     shares: tuple[tuple[Label, float], ...]
-    keys = ("distribution",)
+    keys = {
+        "distribution": {
+            "anyOf": [
+                {"type": "object", "additionalProperties": AMOUNT, "minProperties": 1},
+                {
+                    "type": "array",
+                    "minItems": 1,
+                    "items": {"type": "array", "prefixItems": [LABEL, AMOUNT], "minItems": 2, "maxItems": 2},
+                },
+            ]
+        }
+    }
     hard = False
+    names_labels = True
     unordered = ("shares",)
 
     def __post_init__(self) -> None:
@@ -342,7 +346,7 @@ class DistributedAs(Relation):
         return {"distribution": [[name, plain(share)] for name, share in self.shares]}
 
     @classmethod
-    def from_table(cls, table: Table, key: str) -> Relation:
+    def from_table(cls, table: Table, key: str) -> Self:
         return cls(tuple(table.shares(key)))
 
     def words(self, number: Callable[[float], str]) -> str:

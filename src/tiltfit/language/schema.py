@@ -1,8 +1,8 @@
 """The JSON Schema of constraint files (draft 2020-12), for editors and other programs.
 
-Which keys there are, which go together and what counts is asked of the classes that read them; only the shape of each
-value is written down here. Every file that the reader accepts fulfils the schema. The reader knows more: patterns that
-do not compile, labels that stand twice, statements that contradict each other.
+Events, conditions and relations own the shapes of their values; installed extensions are included. Every file that the
+reader accepts fulfils the schema. The reader knows more: patterns that do not compile, labels that stand twice,
+statements that contradict each other.
 
 >>> sorted(constraint_schema()["properties"])
 ['classes', 'constraint', 'version']
@@ -11,108 +11,29 @@ do not compile, labels that stand twice, statements that contradict each other.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tiltfit.language.conditions import Condition
 from tiltfit.language.constraint import PARTS, SCOPES
 from tiltfit.language.events import Event
-from tiltfit.language.relations import DistributedAs, Relation
+from tiltfit.language.relations import Relation
 from tiltfit.language.toml import VERSION
+from tiltfit.language.written import AMOUNT, CONDITION, SOME_LABELS, TEXT, Schema, Written
 from tiltfit.penalties.penalty import PENALTIES
 
-Schema = dict[str, Any]
-
-_LABEL: Schema = {"$ref": "#/$defs/label"}
-_LABELS: Schema = {"anyOf": [_LABEL, {"type": "array", "items": _LABEL, "minItems": 1}]}
-_TEXT: Schema = {"type": "string", "minLength": 1}
-_NUMBER: Schema = {"type": "number"}
-_PAIR: Schema = {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}
-_AMOUNT: Schema = {"type": "number", "minimum": 0}
-_TRUE: Schema = {"const": True}
-_CONDITION: Schema = {"$ref": "#/$defs/condition"}
-_CONDITIONS: Schema = {"type": "array", "items": _CONDITION, "minItems": 1}
-
-_EVENTS: dict[str, Schema] = {
-    "label": _LABEL,
-    "labels": _LABELS,
-    "stay": _TRUE,
-    "change": _TRUE,
-    "transition": {"type": "array", "items": _LABEL, "minItems": 2, "maxItems": 2},
-    "start": _LABELS,
-    "end": _LABELS,
-    "segments": _LABEL,
-    "repeats": {
-        "anyOf": [_TRUE, {"type": ["string", "number"]}, {"type": "array", "items": _LABEL, "minItems": 1}],
-    },
-    "statistic": {
-        "anyOf": [
-            _TEXT,
-            {
-                "type": "object",
-                "properties": {"name": _TEXT},
-                "required": ["name"],
-                "additionalProperties": _LABELS,
-            },
-        ]
-    },
-}
-_CONDITIONS_BY_KEY: dict[str, Schema] = {
-    "word": _TEXT,
-    "phrase": _TEXT,
-    "regex": {**_TEXT, "description": "A pattern of Python's re."},
-    "feature": _TEXT,
-    "above": _NUMBER,
-    "below": _NUMBER,
-    "between": _PAIR,
-    "equals": _LABEL,
-    "isin": _LABELS,
-    "punctuation": _TRUE,
-    "first": _TRUE,
-    "last": _TRUE,
-    "position": {"type": "integer"},
-    "before": _CONDITION,
-    "after": _CONDITION,
-    "not": _CONDITION,
-    "all": _CONDITIONS,
-    "any": _CONDITIONS,
-}
-_RELATIONS: dict[str, Schema] = {
-    "about": _AMOUNT,
-    "at_least": _AMOUNT,
-    "at_most": _AMOUNT,
-    "exactly": _AMOUNT,
-    "between": {"type": "array", "items": _AMOUNT, "minItems": 2, "maxItems": 2},
-    "distribution": {
-        "anyOf": [
-            {"type": "object", "additionalProperties": _AMOUNT, "minProperties": 1},
-            {
-                "type": "array",
-                "minItems": 1,
-                "items": {"type": "array", "prefixItems": [_LABEL, _AMOUNT], "minItems": 2, "maxItems": 2},
-            },
-        ]
-    },
-}
-_MODIFIERS: dict[str, Schema] = {
-    "case": {"type": "boolean", "description": "Whether capitals count; without it, if there is one."},
-    "column": _TEXT,
-    "feature": _TEXT,
-    "penalty": {"enum": list(PENALTIES)},
-}
 _REST: dict[str, Schema] = {
-    "given": _CONDITION,
+    "given": CONDITION,
     "of": {"$ref": "#/$defs/of"},
     "per": {
         "anyOf": [
             {"enum": list(SCOPES)},
-            {"type": "object", "properties": {"column": _TEXT}, "required": ["column"], "additionalProperties": False},
+            {"type": "object", "properties": {"column": TEXT}, "required": ["column"], "additionalProperties": False},
         ]
     },
     "on": {"enum": list(PARTS)},
     "beta": {"type": "number", "exclusiveMinimum": 0},
-    "slack": {"type": "number", "minimum": 0},
-    "name": _TEXT,
-    "rationale": _TEXT,
+    "slack": AMOUNT,
+    "name": TEXT,
+    "rationale": TEXT,
 }
 
 
@@ -125,7 +46,7 @@ def constraint_schema() -> Schema:
         "type": "object",
         "properties": {
             "version": {"type": "integer", "const": VERSION},
-            "classes": {"type": "array", "items": _LABEL, "minItems": 1, "description": "All labels that there are."},
+            "classes": {**SOME_LABELS, "description": "All labels that there are."},
             "constraint": {"type": "array", "items": {"$ref": "#/$defs/constraint"}},
         },
         "additionalProperties": False,
@@ -134,7 +55,7 @@ def constraint_schema() -> Schema:
             "condition": {"oneOf": [_condition(key) for key in Condition.registry]},
             "of": {
                 "type": "object",
-                "properties": {**_events(), "given": _CONDITION},
+                "properties": {**_shapes(Event.registry.values()), "given": CONDITION},
                 "oneOf": _required(Event.registry),
                 "additionalProperties": False,
             },
@@ -143,15 +64,15 @@ def constraint_schema() -> Schema:
     }
 
 
-def _events() -> dict[str, Schema]:
-    return {key: _EVENTS[key] for key in Event.registry}
+def _shapes(classes: Iterable[type[Written]]) -> dict[str, Schema]:
+    return {key: shape for cls in classes for key, shape in cls.keys.items()}
 
 
 def _condition(key: str) -> Schema:
     cls = Condition.registry[key]
     found: Schema = {
         "type": "object",
-        "properties": {key: _CONDITIONS_BY_KEY[key], **{name: _MODIFIERS[name] for name in cls.modifiers}},
+        "properties": {key: cls.keys[key], **cls.modifiers},
         "required": [key],
         "additionalProperties": False,
     }
@@ -159,18 +80,20 @@ def _condition(key: str) -> Schema:
 
 
 def _constraint() -> Schema:
-    modifiers = {name: cls for cls in Relation.registry.values() for name in cls.modifiers}
-    hard = [key for key, cls in Relation.registry.items() if cls.hard]
+    relations = Relation.registry
+    modifiers = {name: cls for cls in relations.values() for name in cls.modifiers}
+    hard = [key for key, cls in relations.items() if cls.hard]
     return {
         "type": "object",
         "properties": {
-            **_events(),
-            **{key: _RELATIONS[key] for key in Relation.registry},
-            **{name: _MODIFIERS[name] for name in modifiers},
+            **_shapes(Event.registry.values()),
+            **_shapes(relations.values()),
+            **{name: cls.modifiers[name] for name, cls in modifiers.items()},
+            "penalty": {"enum": list(PENALTIES)},
             **_REST,
         },
         "additionalProperties": False,
-        "allOf": [{"oneOf": _required(Relation.registry)}, _one_event(), _shares()],
+        "allOf": [{"oneOf": _required(relations)}, _one_event(), _shares()],
         "dependentSchemas": {
             "slack": {"anyOf": _required(hard)},
             **{name: {"anyOf": _required(cls.keys)} for name, cls in modifiers.items()},
@@ -181,7 +104,7 @@ def _constraint() -> Schema:
 def _one_event() -> Schema:
     """One event; none where the relation names the labels itself."""
     return {
-        "if": {"anyOf": _required(DistributedAs.keys)},
+        "if": {"anyOf": _required(key for key, cls in Relation.registry.items() if cls.names_labels)},
         "then": {"not": {"anyOf": _required([*Event.registry, "of"])}},
         "else": {"oneOf": _required(Event.registry)},
     }
@@ -191,9 +114,10 @@ def _shares() -> Schema:
     """Targets are at most 1, unless they are of an event that counts, and of no share of another."""
     counting = [key for key, cls in Event.registry.items() if cls.counts]
     most: dict[str, Schema] = {"number": {"maximum": 1}, "array": {"items": {"maximum": 1}}}
+    shapes = _shapes(Relation.registry.values())
     return {
         "if": {"anyOf": _required(counting), "not": {"required": ["of"]}},
-        "else": {"properties": {key: most[shape["type"]] for key, shape in _RELATIONS.items() if "type" in shape}},
+        "else": {"properties": {key: most[shape["type"]] for key, shape in shapes.items() if "type" in shape}},
     }
 
 

@@ -14,11 +14,12 @@ import numpy.typing as npt
 from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import tokenise
 from tiltfit.errors import ConstraintError, UnsupportedError
-from tiltfit.language.condition import Condition, Document
+from tiltfit.language.condition import Condition
 from tiltfit.language.prose import quote, show
 from tiltfit.language.spelling import nearest_word
 from tiltfit.language.table import Table
 from tiltfit.language.values import text
+from tiltfit.language.written import TEXT, Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -38,12 +39,15 @@ class _Spelt(Condition):
     text: str
     case: bool | None = None
     column: str | None = None
-    modifiers = ("case", "column")
+    modifiers = {
+        "case": {"type": "boolean", "description": "Whether capitals count; by default only if the text has one."},
+        "column": TEXT,
+    }
 
     def __post_init__(self) -> None:
-        self._set(text=text(self.text, f"The text of {self.keys[0]}(...)"))
+        self._set(text=text(self.text, f"The text of {self.key}(...)"))
         if self.case not in (None, True, False):
-            raise ConstraintError(f"case of {self.keys[0]}({self.text!r}) must be True, False or None.")
+            raise ConstraintError(f"case of {self.key}({self.text!r}) must be True, False or None.")
         self._set(case=None if self.case is None else bool(self.case))
         if self.column is not None:
             self._set(column=text(self.column, "The name of a column"))
@@ -68,11 +72,11 @@ class _Spelt(Condition):
 
     def __repr__(self) -> str:
         case = "" if self.case is None else f", case={self.case}"
-        return f"{_on_column(self.column)}{self.keys[0]}({self.text!r}{case})"
+        return f"{_on_column(self.column)}{self.key}({self.text!r}{case})"
 
     def to_document(self) -> Document:
         document: Document = {} if self.column is None else {"column": self.column}
-        document[self.keys[0]] = self.text
+        document[self.key] = self.text
         return document if self.case is None else {**document, "case": self.case}
 
     @classmethod
@@ -81,7 +85,7 @@ class _Spelt(Condition):
         return cls(table.text(key), case, table.text("column") if "column" in table else None)
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
-        return f"{'without' if negated else 'with'} the {self.keys[0]} {self._quoted}"
+        return f"{'without' if negated else 'with'} the {self.key} {self._quoted}"
 
     @property
     def _quoted(self) -> str:
@@ -95,9 +99,9 @@ class _Spelt(Condition):
 class Word(_Spelt):
     """A document contains the word as a whole token; a token is the word."""
 
-    keys = ("word",)
+    keys = {"word": TEXT}
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         return _at(inputs.index(self.column).positions(self.text, case=self.exact_case), inputs.n)
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
@@ -113,7 +117,7 @@ class Word(_Spelt):
 class Phrase(_Spelt):
     """A document contains these words in a row, whatever stands between them that is no word."""
 
-    keys = ("phrase",)
+    keys = {"phrase": TEXT}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +128,7 @@ class Phrase(_Spelt):
     def words(self) -> tuple[str, ...]:
         return tuple(tokenise(self.text))
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         if inputs.unit == "tokens":
             first, *rest = self.words
             instead = " & ".join([f"word({first!r})", *(f"word({w!r}){'.after' * i}" for i, w in enumerate(rest, 1))])
@@ -164,8 +168,8 @@ class Regex(Condition):
 
     pattern: str
     column: str | None = None
-    keys = ("regex",)
-    modifiers = ("column",)
+    keys = {"regex": {**TEXT, "description": "A pattern of Python's re."}}
+    modifiers = {"column": TEXT}
 
     def __post_init__(self) -> None:
         self._set(pattern=text(self.pattern, "The pattern of regex(...)"))
@@ -182,7 +186,7 @@ class Regex(Condition):
             warnings.simplefilter("ignore", FutureWarning)  # "[[" may mean something else in a later Python
             return re.compile(self.pattern)
 
-    def holds(self, inputs: Inputs) -> BoolArray:
+    def fires(self, inputs: Inputs) -> BoolArray:
         search = self._compiled.search
         texts = inputs.texts(self.column)
         return np.fromiter((search(t) is not None for t in texts), dtype=np.bool_, count=inputs.n)
