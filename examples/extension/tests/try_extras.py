@@ -1,0 +1,95 @@
+"""Everything that the package adds, used as tiltfit's own: ``python try_extras.py``.
+
+The second half runs in a process that never imports ``tiltfit_extras`` by itself.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TEXTS = [
+    "the goalie stopped the puck and the crowd went wild over there",
+    "puck drop",
+    "a bat and a ball",
+    "the pitcher threw the ball to the catcher who dropped it again",
+    "goalie saves",
+    "the bat broke when the batter hit the very first ball hard",
+]
+SENTENCES = [["Smith", "J", "On", "tilting"], ["Doe", "A", "Fits"], ["Lee", "On", "labels", "and", "more"]] * 2
+RULES = """
+version = 1
+classes = ["baseball", "hockey"]
+
+[[constraint]]
+label = "hockey"
+given = { all = [{ word = "puck" }, { not = { longer_than = 5 } }] }
+about = 0.9
+penalty = "huber"
+
+[[constraint]]
+label = "baseball"
+given = { longer_than = 8 }
+about = 0.6
+"""
+
+
+def write(folder: Path) -> None:
+    """Fit, report and save, with the classes of the extension."""
+    from tiltfit_extras import ChangesBack, LongerThan
+
+    from tiltfit import ConstraintSet, TiltClassifier, TiltTagger, expect, word
+
+    said = ConstraintSet.from_toml(RULES)
+    assert said[0].given == word("puck") & ~LongerThan(5)
+    assert ConstraintSet.from_toml(said.to_toml()) == said
+    print(said)
+    classifier = TiltClassifier(said, method="continuation", method_options={"stiffness": 5.0}).fit(TEXTS)
+    print(classifier.constraint_report_)
+    classifier.save(folder / "classifier.tilt")
+    tagger = TiltTagger(
+        [
+            expect("author", given=~LongerThan(3) & word("Smith")).about(0.9, penalty="huber"),
+            expect("title", given=LongerThan(0).before).about(0.6),
+            expect.event(ChangesBack()).at_most(0.2),
+        ],
+        classes=["author", "title"],
+        random_state=0,
+    )
+    print(tagger.fit(SENTENCES).constraint_report_)
+    tagger.save(folder / "tagger.tilt")
+
+
+def read(folder: Path) -> None:
+    """Load, predict, project and read files in a process that does not import the extension."""
+    from tiltfit import ConstraintSet, load
+
+    assert "tiltfit_extras" not in sys.modules
+    classifier, tagger = load(folder / "classifier.tilt"), load(folder / "tagger.tilt")
+    assert set(classifier.project(TEXTS).ravel().shape) and len(tagger.project(SENTENCES)) == len(SENTENCES)
+    print(classifier.predict(TEXTS), tagger.predict(SENTENCES)[0])
+    assert "at most 0.2 changes straight back" in str(tagger.constraint_report_)
+    assert str(ConstraintSet.from_toml(RULES)).endswith("documents of more than 8 words are baseball")
+
+
+def schema() -> None:
+    """The JSON schema knows the names of the extension in a process that does not import it."""
+    from tiltfit.language.schema import constraint_schema
+
+    found = constraint_schema()["$defs"]
+    assert "changes_back" in found["constraint"]["properties"]
+    assert "huber" in found["constraint"]["properties"]["penalty"]["enum"]
+    assert any("longer_than" in one["properties"] for one in found["condition"]["oneOf"])
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        {"read": lambda: read(Path(sys.argv[2])), "schema": schema}[sys.argv[1]]()
+    else:
+        with tempfile.TemporaryDirectory() as made:
+            write(Path(made))
+            for part in ("read", "schema"):
+                subprocess.run([sys.executable, __file__, part, made], check=True)
+        print("everything works")
