@@ -39,6 +39,21 @@ def load_extensions() -> None:
             )
 
 
+class Extensible(dict[str, T]):
+    """A dict whose lookup of an unknown name loads the installed extensions first."""
+
+    def __missing__(self, name: str) -> T:
+        if not self.knows(name):
+            raise KeyError(name)
+        return self[name]
+
+    def knows(self, name: object) -> bool:
+        """Return whether the name is known, to an extension if not to tiltfit."""
+        if isinstance(name, str) and name not in self:
+            load_extensions()
+        return isinstance(name, str) and name in self
+
+
 class Registry(Mapping[str, T]):
     """What each name stands for. ``kind`` is what messages call an entry: "penalty", "condition key".
 

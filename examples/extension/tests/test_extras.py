@@ -14,7 +14,7 @@ def test_huber() -> None:
 
 def test_longer_than() -> None:
     check_condition(LongerThan(2), ["one two three", "one two", ""])
-    check_condition(LongerThan(0), [["tokens", ".", ""], ["of", "sequences"]])
+    check_condition(LongerThan(1), [["tokens", "."], ["of", "sequences"]])
 
 
 def test_changes_back() -> None:

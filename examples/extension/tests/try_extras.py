@@ -68,7 +68,8 @@ def read(folder: Path) -> None:
 
     assert "tiltfit_extras" not in sys.modules
     classifier, tagger = load(folder / "classifier.tilt"), load(folder / "tagger.tilt")
-    assert set(classifier.project(TEXTS).ravel().shape) and len(tagger.project(SENTENCES)) == len(SENTENCES)
+    assert len(classifier.project(TEXTS)) == len(TEXTS)
+    assert len(tagger.project(SENTENCES)) == len(SENTENCES)
     print(classifier.predict(TEXTS), tagger.predict(SENTENCES)[0])
     assert "at most 0.2 changes straight back" in str(tagger.constraint_report_)
     assert str(ConstraintSet.from_toml(RULES)).endswith("documents of more than 8 words are baseball")

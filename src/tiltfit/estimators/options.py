@@ -22,7 +22,7 @@ from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
 from tiltfit.models.generative import GENERATIVE
-from tiltfit.models.registry import model_names
+from tiltfit.models.registry import MODELS, model_names
 from tiltfit.projections.strength import Strength
 
 SCALES = ("unit", "support")
@@ -48,6 +48,7 @@ class Options:
     @staticmethod
     def of(estimator: Any, models: tuple[str, ...] = CLASSIFIERS) -> Options:
         """Check the parameters of an estimator; raises by name."""
+        _ = MODELS.knows(estimator.model), METHODS.knows(estimator.method)  # an extension may
         known = model_names(sequences=models == TAGGERS)
         _one_of("model", estimator.model, known, _not_a_model(estimator.model, models))
         _one_of("method", estimator.method, tuple(METHODS), _not_a_method(estimator.method, models))

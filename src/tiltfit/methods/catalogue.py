@@ -18,6 +18,7 @@ from tiltfit.methods import (
     vote,
 )
 from tiltfit.methods.method import Method
+from tiltfit.registry import Extensible
 
 _MODULES = (
     alternating_projections,
@@ -31,7 +32,7 @@ _MODULES = (
     vote,
     label_model,
 )
-METHODS: dict[str, Method] = {module.METHOD.name: module.METHOD for module in _MODULES}
+METHODS: Extensible[Method] = Extensible({module.METHOD.name: module.METHOD for module in _MODULES})
 _BUILT_IN = frozenset(METHODS)
 
 

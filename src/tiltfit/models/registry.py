@@ -10,6 +10,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.models.generative import GENERATIVE, Generative
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
+from tiltfit.registry import Extensible
 
 Factory = Callable[[LogLinear, tuple[Any, ...]], Model]
 
@@ -34,13 +35,17 @@ def _generative(name: str) -> Factory:
     )
 
 
-MODELS: dict[str, ModelKind] = {
-    "maxent": ModelKind("maxent", lambda plain, _: plain),
-    "naive_bayes": ModelKind("naive_bayes", _generative("naive_bayes"), generative=True),
-    "bernoulli_naive_bayes": ModelKind("bernoulli_naive_bayes", _generative("bernoulli_naive_bayes"), generative=True),
-    "crf": ModelKind("crf", lambda plain, _: plain, sequences=True),
-    "hmm": ModelKind("hmm", _generative("hmm"), sequences=True, generative=True),
-}
+MODELS: Extensible[ModelKind] = Extensible(
+    {
+        "maxent": ModelKind("maxent", lambda plain, _: plain),
+        "naive_bayes": ModelKind("naive_bayes", _generative("naive_bayes"), generative=True),
+        "bernoulli_naive_bayes": ModelKind(
+            "bernoulli_naive_bayes", _generative("bernoulli_naive_bayes"), generative=True
+        ),
+        "crf": ModelKind("crf", lambda plain, _: plain, sequences=True),
+        "hmm": ModelKind("hmm", _generative("hmm"), sequences=True, generative=True),
+    }
+)
 _BUILT_IN = frozenset(MODELS)
 
 
@@ -70,6 +75,6 @@ def model_names(*, sequences: bool) -> tuple[str, ...]:
 
 def make_model(name: str, plain: LogLinear, classes: list[Any]) -> Model:
     """The model of this name on data that are encoded as ``plain``."""
-    if name not in MODELS:
+    if not MODELS.knows(name):
         raise UnsupportedError(f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.")
     return MODELS[name].make(plain, tuple(classes))
