@@ -84,7 +84,7 @@ def _why_not(constraint: Constraint) -> str | None:
             "a hard constraint has no slope where it holds and none where it does not. Give it slack=, or use "
             "method='ap'"
         )
-    (target, *_), slope = constraint.relation.targets((None,)), np.ones(1)
+    (target, *_), slope = constraint.relation.targets(constraint.relation.names or (None,)), np.ones(1)
     if constraint.relation.penalty_of(target, 1, lambda _: np.ones(1)).grad(slope) is None:
         return "its penalty has a kink (l1: at the target). Use penalty='l2', or method='ap'"
     return None
