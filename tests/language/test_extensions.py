@@ -1,0 +1,357 @@
+"""Conditions, events and penalties of other packages: what works with the least code, and what is refused by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tiltfit import (
+    Condition,
+    ConstraintSet,
+    Event,
+    Statistic,
+    TiltClassifier,
+    TiltTagger,
+    expect,
+    register_condition,
+    register_event,
+    register_penalty,
+    word,
+)
+from tiltfit.errors import ConstraintError, ConstraintFileError, TiltfitWarning, UnknownLabelError, UnsupportedError
+from tiltfit.language.schema import constraint_schema
+from tiltfit.penalties.interval import Interval, l1, l2
+from tiltfit.penalties.penalty import PENALTIES
+from tiltfit.testing import check_condition, check_event, check_penalty
+
+TEXTS = ["a", "a b", "a b c", "b"]
+TAGGED = [["a", "b", "c"], ["c", "a"]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Registries are afterwards as they were before."""
+    for registry in (Condition.registry, Event.registry, PENALTIES):
+        monkeypatch.setattr(registry, "_entries", dict(registry.loaded))
+        monkeypatch.setattr(registry, "_origins", dict(registry._origins))
+
+
+class _LongerThan(Condition):
+    """What a user writes, before the decorators."""
+
+    key = "longer_than"
+
+    def fires(self, inputs: Any) -> Any:
+        return np.array([len(text.split()) > self.n for text in inputs.texts()], dtype=bool)  # type: ignore[attr-defined]
+
+    def clause(self, unit: str, negated: bool = False) -> str:
+        return f"of {'at most' if negated else 'more than'} {self.n} words"  # type: ignore[attr-defined]
+
+
+def longer_than() -> Any:
+    @register_condition
+    @dataclass(frozen=True)
+    class LongerThan(_LongerThan):
+        n: int
+
+    return LongerThan
+
+
+@dataclass(frozen=True)
+class Into(Event):
+    """A token has the label, and the token before it has another."""
+
+    label: str
+    least: int = 1
+    key = "into"
+    plural = "entries"
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        return (self.label,)
+
+    def tables(self, classes: Any) -> Any:
+        return [("edge", np.array([[b == self.label != a for b in classes] for a in classes]))]
+
+
+# Conditions
+
+
+def test_a_condition_with_the_least_code() -> None:
+    kind = longer_than()
+    both = ConstraintSet((expect("x", given=kind(1) & ~word("c")).about(0.9), expect("y", given=~kind(1)).about(0.5)))
+    assert str(both[0]) == 'about 90% of documents of more than 1 words and without the word "c" are x'
+    assert str(both[1]) == "about 50% of documents of at most 1 words are y"
+    assert 'given = { all = [{ longer_than = 1 }, { not = { word = "c" } }] }' in both.to_toml()
+    assert ConstraintSet.from_toml(both.to_toml()) == both
+    assert (kind(1) == kind(1), kind(1) == kind(2), hash(kind(1)) == hash(kind(1))) == (True, False, True)
+    fitted = TiltClassifier(both).fit(TEXTS)
+    assert [entry.support for entry in fitted.constraint_report_] == [1, 2]
+    schemas = constraint_schema()["$defs"]["condition"]["oneOf"]
+    assert {"longer_than": {"type": "integer"}} in [schema["properties"] for schema in schemas]
+
+
+def test_a_value_in_a_file_has_the_type_of_its_field() -> None:
+    longer_than()
+    text = '[[constraint]]\nlabel = "a"\nabout = 0.5\ngiven = {{ {} }}\n'
+    for value in ('"x"', "true", "1.5"):
+        with pytest.raises(ConstraintFileError, match=r"`given.longer_than` must be"):
+            ConstraintSet.from_toml(text.format(f"longer_than = {value}"))
+    with pytest.raises(ConstraintFileError, match=r'`given.longer_then` is not .* Did you mean "longer_than"\?'):
+        ConstraintSet.from_toml(text.format("longer_then = 3"))
+
+
+@pytest.mark.parametrize(
+    ("found", "seen"),
+    [
+        ([True], r"type bool and shape \(1,\)"),
+        ([0, 1, 1, 1], r"type int64 and shape \(4,\)"),
+        ([[True] * 4], r"shape \(1, 4\)"),
+        (None, "type object"),
+    ],
+)
+def test_a_condition_that_fires_in_the_wrong_shape(found: Any, seen: str) -> None:
+    @register_condition
+    @dataclass(frozen=True)
+    class Odd(_LongerThan):
+        n = 0
+        key = "odd"
+
+        def fires(self, inputs: Any) -> Any:
+            return found
+
+    with pytest.raises(ConstraintError, match=rf"fires of .*Odd\(\) must return 4 bools, one per document.*{seen}"):
+        TiltClassifier([expect("x", given=~Odd()).about(0.5)], classes=["x", "y"]).fit(TEXTS)
+    with pytest.raises(ConstraintError, match="must return 4 bools"):
+        check_condition(Odd(), TEXTS)
+
+
+def test_a_condition_that_fails_is_named() -> None:
+    @register_condition
+    @dataclass(frozen=True)
+    class Fails(_LongerThan):
+        n = 0
+        key = "fails"
+
+        def fires(self, inputs: Any) -> Any:
+            raise KeyError("thing")
+
+    with pytest.raises(ConstraintError, match=r"fires of .*Fails\(\) failed: KeyError: 'thing'"):
+        TiltClassifier([expect("x", given=Fails()).about(0.5)], classes=["x", "y"]).fit(TEXTS)
+
+
+def test_a_condition_that_is_not_registered_cannot_be_saved() -> None:
+    @dataclass(frozen=True)
+    class Loose(_LongerThan):
+        n: int
+
+    with pytest.raises(UnsupportedError, match=r"Loose\(n=1\) cannot be written to a file: Loose is not registered"):
+        ConstraintSet((expect("x", given=Loose(1)).about(0.5),)).to_toml()
+
+
+def _plain() -> Any:
+    class Plain(_LongerThan):
+        pass
+
+    return Plain
+
+
+def _field(name: str, **attributes: Any) -> Any:
+    return dataclass(frozen=True)(type("Mine", (_LongerThan,), {"__annotations__": {name: int}, **attributes}))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: 3, "takes a subclass of tiltfit.Condition, but got 3"),
+        (lambda: int, "takes a subclass of tiltfit.Condition"),
+        (_plain, "Plain must be a frozen dataclass"),
+        (lambda: dataclass(_plain()), "Plain must be a frozen dataclass"),
+        (lambda: _field("n", key=""), "Mine needs the key that files use for it"),
+        (lambda: _field("n", key="two words"), "Mine needs the key"),
+        (lambda: _field("n", key="word"), "There is a condition key 'word' already, tiltfit.language.texts.Word"),
+        (lambda: _field("n", key="column"), "'column' of Mine has another meaning"),
+        (lambda: _field("words"), r"The field 'words' of Mine hides Condition\.words: rename it"),
+        (lambda: _field("n", fires=Condition.fires), r"Mine must define fires\(inputs\)"),
+        (lambda: _field("n", clause=Condition.clause), r"Mine must define clause"),
+    ],
+)
+def test_what_is_no_condition_is_refused(make: Any, message: str) -> None:
+    with pytest.raises(ConstraintError, match=message):
+        register_condition(make())
+
+
+def test_a_definition_that_runs_again_replaces_itself() -> None:
+    first, second = longer_than(), longer_than()
+    assert first is not second
+    said = ConstraintSet.from_toml('[[constraint]]\nlabel = "a"\nabout = 0.5\ngiven = { longer_than = 1 }\n')
+    assert said[0].given == second(1)
+
+    @dataclass(frozen=True)
+    class Other(_LongerThan):
+        n: int
+
+    with pytest.raises(ConstraintError, match="There is a condition key 'longer_than' already, .*LongerThan: register"):
+        register_condition(Other)
+
+
+# Events
+
+
+def test_an_event_with_the_least_code() -> None:
+    event = register_event(Into)("x")
+    check_event(event, ["x", "y"])
+    said = ConstraintSet((expect.event(event, given=word("b")).at_most(0.3), expect.event(event).about(0.5)))
+    assert str(said[0]) == 'at most 30% of tokens reading "b" are entries'
+    assert repr(said[1]) == "expect.event(Into(label='x', least=1)).about(0.5)"
+    assert 'into = { label = "x" }' in said.to_toml()  # a default is left out
+    assert ConstraintSet.from_toml(said.to_toml()) == said
+    assert "into" in constraint_schema()["$defs"]["constraint"]["properties"]
+    fitted = TiltTagger(said, classes=["x", "y"]).fit(TAGGED)
+    assert [entry.support for entry in fitted.constraint_report_] == [1, 3]
+    with pytest.raises(UnknownLabelError, match="names the label 'z'"):
+        TiltTagger([expect.event(Into("z")).about(0.5)], classes=["x", "y"]).fit(TAGGED)
+
+
+@pytest.mark.parametrize(
+    ("tables", "message"),
+    [
+        ([("edge", np.ones(2))], r'for "edge" must hold numbers and have the shape \(2, 2\), but has the shape \(2,\)'),
+        ([("all", np.ones((2, 2)))], r"must hold numbers and have the shape \(2,\)"),
+        ([("all", ["x", "y"])], "must hold numbers"),
+        ([("middle", np.ones(2))], "place one of all, first, last, edge"),
+        (np.ones(2), "must return a list of"),
+        ([("all", np.array([0.0, 2.0]))], "must hold numbers from 0 to 1, but holds 0 to 2"),
+        ([("all", np.array([-1.0, 0.0]))], "but holds -1 to 0"),
+        ([("all", np.array([np.nan, 0.0]))], "must hold numbers from 0 to 1"),
+    ],
+)
+def test_an_event_with_a_wrong_table(tables: Any, message: str) -> None:
+    @register_event
+    @dataclass(frozen=True)
+    class Odd(Event):
+        key = "odd"
+
+        def tables(self, classes: Any) -> Any:
+            return tables
+
+    with pytest.raises(ConstraintError, match=message):
+        TiltTagger([expect.event(Odd()).about(0.5)], classes=["x", "y"]).fit(TAGGED)
+    with pytest.raises(AssertionError, match=message):
+        check_event(Odd(), ["x", "y"])
+
+
+class _Wrong(Statistic):
+    least = 0.0
+
+    def count(self, labels: Any) -> float:
+        return float(len(labels))
+
+    def change(self, labels: Any, t: int, label: int) -> float:
+        return 1.0
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [(3, "must return a tiltfit.Statistic, but returned 3"), (_Wrong(), "change and count disagree")],
+)
+def test_an_event_with_a_wrong_statistic(found: Any, message: str) -> None:
+    @register_event
+    @dataclass(frozen=True)
+    class Odd(Event):
+        key = "odd"
+
+        def statistic(self, classes: Any) -> Any:
+            return found
+
+    assert (Odd.whole, Odd.counts) == (True, True)
+    with pytest.raises(ConstraintError, match=message):
+        TiltTagger([expect.event(Odd()).about(0.5)], classes=["x", "y"]).fit(TAGGED)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "message"),
+    [
+        ({"key": "mine"}, "it defines neither"),
+        ({"key": "mine", "tables": lambda *_: [], "statistic": lambda *_: None}, "it defines tables and statistic"),
+        ({"key": "stay", "tables": lambda *_: []}, "There is an event key 'stay' already|There is a event key 'stay'"),
+        ({"key": "given", "tables": lambda *_: []}, "'given' of Mine has another meaning"),
+    ],
+)
+def test_what_is_no_event_is_refused(attributes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConstraintError, match=message):
+        register_event(dataclass(frozen=True)(type("Mine", (Event,), attributes)))
+    with pytest.raises(ConstraintError, match="takes a subclass of tiltfit.Event"):
+        register_event(int)  # type: ignore[type-var]
+    with pytest.raises(ConstraintError, match=r"expect.event takes an event like ChangesBack\(\), but got 'x'"):
+        expect.event("x")  # type: ignore[arg-type]
+
+
+# Penalties
+
+
+def test_a_penalty_by_its_name() -> None:
+    register_penalty("soft", lambda target, beta: Interval(target, target, beta, 0.004 / beta))
+    said = ConstraintSet((expect("x", given=word("a")).about(0.9, penalty="soft"),), ("x", "y"))
+    assert ConstraintSet.from_toml(said.to_toml()) == said
+    assert "soft" in constraint_schema()["$defs"]["constraint"]["properties"]["penalty"]["enum"]
+    mine, usual = (
+        TiltClassifier(s, classes=["x", "y"]).fit(TEXTS) for s in (said, [expect("x", given=word("a")).about(0.9)])
+    )
+    assert mine.constraint_report_[0].price < usual.constraint_report_[0].price  # its slope is bounded
+    with pytest.raises(
+        ConstraintError, match=r'There is no penalty \'sofd\'; known are l1, l2, soft. Did you mean "soft"'
+    ):
+        expect("x").about(0.5, penalty="sofd")
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "message"),
+    [
+        (3, {}, r"needs a function make\(target, beta\), but got 3"),
+        (lambda target, beta: None, {}, "must return a tiltfit.Penalty with one row per target"),
+        (lambda target, beta: l2(target[:1], beta[:1]), {}, "with one row per target"),
+        (lambda target: l2(target, target), {}, "cannot be made for the targets 0.25 and 0.75: TypeError"),
+        (l2, {"power": 3}, "power=3 of the penalty 'mine' must be 1 or 2"),
+    ],
+)
+def test_what_is_no_penalty_is_refused(make: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConstraintError, match=message):
+        register_penalty("mine", make, **options)
+    assert "mine" not in PENALTIES.loaded
+
+
+def test_a_penalty_name_is_taken_once() -> None:
+    with pytest.raises(ConstraintError, match="There is a penalty 'l2' already, tiltfit.penalties.interval.l2"):
+        register_penalty("l2", l1)
+    with pytest.raises(ConstraintError, match="must be a non-empty string, but is 3"):
+        register_penalty(3, l1)  # type: ignore[arg-type]
+
+
+def test_a_penalty_that_breaks_a_law_is_named() -> None:
+    class Wrong(Interval):
+        def conjugate(self, eta: Any) -> Any:
+            return super().conjugate(eta) + 0.01 * eta**2
+
+    right = l2([0.3], [0.5])
+    with pytest.raises(AssertionError, match="Fenchel–Young"):
+        check_penalty(Wrong(right.low, right.high, right.slack, right.slope))
+
+
+# Installed extensions
+
+
+def test_an_extension_that_cannot_be_loaded_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    broken = metadata.EntryPoint("extras", "no_such_module", "tiltfit.extensions")
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: [broken])
+    monkeypatch.setattr("tiltfit.registry._loaded", False)
+    with (
+        pytest.warns(TiltfitWarning, match=r"The extension 'extras' \(no_such_module\) cannot be loaded"),
+        pytest.raises(ConstraintError, match="There is no penalty 'huber'"),
+    ):
+        expect("x").about(0.5, penalty="huber")
