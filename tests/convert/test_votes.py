@@ -90,10 +90,10 @@ def test_csv_and_arrays_agree(tmp_path_factory: pytest.TempPathFactory, votes: l
 
 BAD: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "ragged": ("v.csv", "a,b\n0,1\n0\n", {}, r"v\.csv, line 3: the row has 1 cells, but the first has 2"),
-    "no number": ("v.csv", "a,b\n0,1\n0,spam\n", {}, r"v\.csv, line 3: 'spam' of the rule 'b' is no vote.*-1 for none"),
-    "fraction": ("v.csv", "1,1\n0.5,1\n", {}, r"v\.csv, line 2: '0\.5' of column 1 is no vote"),
-    "below -1": ("v.csv", "1,1\n-2,1\n", {}, r"line 2: '-2' of column 1 is no vote"),
-    "empty cell": ("v.csv", "a,b\n0,\n", {}, r"line 2: '' of the rule 'b' is no vote"),
+    "no number": ("v.csv", "a,b\n0,1\n0,spam\n", {}, r"line 3: 'spam' of the rule 'b' is not a vote.*-1 for none"),
+    "fraction": ("v.csv", "1,1\n0.5,1\n", {}, r"v\.csv, line 2: '0\.5' of column 1 is not a vote"),
+    "below -1": ("v.csv", "1,1\n-2,1\n", {}, r"line 2: '-2' of column 1 is not a vote"),
+    "empty cell": ("v.csv", "a,b\n0,\n", {}, r"line 2: '' of the rule 'b' is not a vote"),
     "index column": ("v.csv", ",a,b\n0,1,0\n", {}, r"line 1: column 1 has no name. If it numbers the rows"),
     "same name": ("v.csv", "a,a\n0,1\n", {}, r"line 1: two rules are called 'a'"),
     "reserved": ("v.csv", "a,text\n0,1\n", {}, r"line 1: a rule cannot be called 'text'"),
@@ -105,17 +105,17 @@ BAD: dict[str, tuple[str, str | bytes, dict[str, Any], str]] = {
     "one class": ("v.csv", "0,-1\n", {}, r"v\.csv: no vote is for a class beyond 0"),
     "far class": ("v.csv", "0,123456\n", {}, r"a vote is for class 123456"),
     "same classes": ("v.csv", "1,1\n", {"classes": ["a", "a"]}, r"two or more different names"),
-    "no array": ("v.npy", b"junk", {}, r"v\.npy: this is no array of numbers, or it is damaged"),
-    "empty array file": ("v.npy", b"", {}, r"v\.npy: this is no array"),
-    "cut array": ("v.npy", saved(np.array(VOTES))[:-9], {}, r"v\.npy: this is no array of numbers, or it is damaged"),
-    "cut zip": ("v.npz", saved(None, L=np.array(VOTES))[:-9], {}, r"v\.npz: this is no array"),
+    "no array": ("v.npy", b"junk", {}, r"v\.npy: this is not an array of numbers, or it is damaged"),
+    "empty array file": ("v.npy", b"", {}, r"v\.npy: this is not an array"),
+    "cut array": ("v.npy", saved(np.array(VOTES))[:-9], {}, r"v\.npy: this is not an array"),
+    "cut zip": ("v.npz", saved(None, L=np.array(VOTES))[:-9], {}, r"v\.npz: this is not an array"),
     "two arrays": ("v.npz", saved(None, a=np.eye(2), b=np.eye(2)), {}, r"v\.npz: it must hold one array, .*'a', 'b'"),
     "vector": ("v.npy", saved(np.array([0, 1])), {}, r"v\.npy: .*the array has 1 dimensions"),
     "no rows": ("v.npy", saved(np.zeros((0, 3))), {}, r"v\.npy: no votes"),
-    "objects": ("v.npy", saved(np.array([["a", "b"]])), {}, r"v\.npy: the array holds <U1, not whole numbers"),
+    "objects": ("v.npy", saved(np.array([["a", "b"]])), {}, r"v\.npy: the array holds <U1, not integers"),
     "fractions": ("v.npy", saved(np.array([[0, 1], [0.5, 1]])), {}, r"v\.npy, row 1, column 0 \(from 0\): 0\.5 is no"),
-    "not finite": ("v.npy", saved(np.array([[0, np.nan]])), {}, r"row 0, column 1 \(from 0\): nan is no vote"),
-    "negative": ("v.npy", saved(np.array([[0, -2]])), {}, r"row 0, column 1 \(from 0\): -2 is no vote"),
+    "not finite": ("v.npy", saved(np.array([[0, np.nan]])), {}, r"row 0, column 1 \(from 0\): nan is not a vote"),
+    "negative": ("v.npy", saved(np.array([[0, -2]])), {}, r"row 0, column 1 \(from 0\): -2 is not a vote"),
 }
 
 
@@ -129,7 +129,7 @@ def test_refusals(tmp_path: Path, name: str) -> None:
 def test_pickles_are_not_opened(tmp_path: Path) -> None:
     file = io.BytesIO()
     np.save(file, np.array([[{}]], dtype=object), allow_pickle=True)
-    with pytest.raises(DataFileError, match="holds object, not whole numbers"):
+    with pytest.raises(DataFileError, match="holds object, not integers"):
         read_votes(write(tmp_path, file.getvalue(), "v.npy"))
 
 

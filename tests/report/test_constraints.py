@@ -43,7 +43,7 @@ def test_every_constraint_has_its_entry(report):
     assert report[1].price == 0
     assert report[1].verdict == "holds by itself"
     assert report[2].verdict == "holds everywhere: it rules labels out"
-    assert "rests" in report[5].verdict
+    assert "inactive" in report[5].verdict
     assert report[3].projected + report[4].projected == pytest.approx(1)
 
 
@@ -142,7 +142,7 @@ def test_constraints_that_are_not_used_are_judged_by_the_model():
     assert wrong.verdict == f"not used; the model is off by {100 * wrong.model_violation:.1f}%"
     assert puck.verdict.startswith("not used; the model is off by")
     assert rule.verdict == "not used; it would rule labels out"
-    assert idle.verdict == "rests: it finds nothing unlabelled"
+    assert idle.verdict == "inactive: it never fires on unlabelled data"
     assert report.worst is wrong
     assert not report.violated
 

@@ -25,18 +25,18 @@ ENTRY = Entry(
         ({}, 'the odds that a document with the word "puck" is hockey are multiplied by 3.7'),
         ({"price": -math.log(2)}, 'the odds that a document with the word "puck" is hockey are divided by 2'),
         ({"price": 0.0}, "it costs nothing: the model agrees by itself"),
-        ({"price": 0.01, "subject": None}, "among what it is a share of, the odds of its event are multiplied by 1.01; "
+        ({"price": 0.01, "subject": None}, "within its reference set, the odds of its event are multiplied by 1.01; "
          "the model agrees almost by itself"),
         ({"price": 0.01, "status": "missed", "counts": True},
-         "the odds of one more in a sequence are multiplied by 1.01; it is hardly heard"),
-        ({"component": "hockey"}, "the share of hockey in each is multiplied by 3.7, before the shares are made to sum "
-         "to one"),
-        ({"groups": 3, "counts": True}, "the odds of one more in a sequence are multiplied by 3.7, where it is "
-         "strongest of 3"),
+         "the odds of one more in a sequence are multiplied by 1.01; it has hardly any effect"),
+        ({"component": "hockey"}, "the share of hockey in each is multiplied by 3.7, before the shares are "
+         "normalised to sum to one"),
+        ({"groups": 3, "counts": True}, "the odds of one more in a sequence are multiplied by 3.7 in the "
+         "strongest of 3 groups"),
         ({"price": 60.0, "counts": True}, "the odds of one more in a sequence are multiplied by more than 1.1e+03"),
-        ({"price": None, "status": "rules"}, "it forbids: no odds are left to what it rules out"),
-        ({"price": None, "status": "rests"}, "it says nothing here"),
-        ({"price": None, "status": "each"}, "its price is found anew for each"),
+        ({"price": None, "status": "rules"}, "it forbids: labels that it rules out have probability 0"),
+        ({"price": None, "status": "rests"}, "it has no effect here"),
+        ({"price": None, "status": "each"}, "its price is solved for each instance"),
     ],
 )  # fmt: skip
 def test_in_words(changes, meaning):

@@ -49,8 +49,8 @@ def test_supports_add_up_over_calls_labels_and_weights():
     statuses = {e.name: e.status for e in model.constraint_report_}
     assert (statuses["never"], statuses["rule"], statuses["each"]) == ("rests", "rules", "each")
     told = str(model.constraint_report_)
-    assert "was projected in each as it came" in told
-    assert "rests: it finds nothing unlabelled" in told
+    assert "was projected in each instance as it came" in told
+    assert "inactive: it never fires on unlabelled data" in told
     assert "holds everywhere: it rules labels out" in told
     assert entry(model, "never").drift is None
 

@@ -87,13 +87,13 @@ def short(p: float) -> float:
 
 def reasons(cause: Cause) -> dict[str, Any]:
     """Return the causes as JSON: the runner-up, the log-odds against it, their parts, and the same in a sentence."""
-    told = cause.reasons()
+    found = cause.reasons()
     parts = {
-        key: [{**part, "amount": None if part["amount"] is None else short(part["amount"])} for part in told[key]]
+        key: [{**part, "amount": None if part["amount"] is None else short(part["amount"])} for part in found[key]]
         for key in ("parts", "tilts")
     }
-    odds = None if told["log_odds"] is None else short(told["log_odds"])
-    return {"rival": plain(told["rival"]), "log_odds": odds, **parts, "sentence": cause.sentence}
+    odds = None if found["log_odds"] is None else short(found["log_odds"])
+    return {"rival": plain(found["rival"]), "log_odds": odds, **parts, "sentence": cause.sentence}
 
 
 def write_predictions(predictions: Predictions, path: Path | None) -> None:

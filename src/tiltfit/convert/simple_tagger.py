@@ -1,9 +1,9 @@
-"""MALLET's SimpleTagger files: a token a line as its features and, last, its label; a blank line between sequences.
+"""MALLET's SimpleTagger files: one token per line, as its features and then its label; a blank line between sequences.
 
     Bill CAPITALIZED noun
     slept non-noun
 
-One of the features, the first unless told otherwise, is taken for the token.
+One of the features is the token: the first, unless ``token`` says otherwise.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class _Line:
 def read_simple_tagger(
     source: str | os.PathLike[str], *, token: int = 0, labels: bool = True
 ) -> tuple[TaggedSequence, ...]:
-    """The sequences of a file, plain or compressed, or of standard input (``"-"``).
+    """Return the sequences of a file, plain or compressed, or of standard input (``"-"``).
 
-    ``token``: which feature is the token, 0 is the first. ``labels=False``: the last field is a feature, too. Every
+    ``token``: which feature is the token, 0 is the first. ``labels=False``: the last field is also a feature. Every
     problem is a DataFileError with file and line.
     """
     name = os.fspath(source)
@@ -96,7 +96,7 @@ def _sequence(start: int, found: list[_Line]) -> TaggedSequence:
 
 
 def as_conll(place: str, sequences: tuple[TaggedSequence, ...]) -> Iterator[str]:
-    """Lines of CoNLL columns, ``token<TAB>tag``; only the token if there are no labels. Features are left out."""
+    """Yield lines of CoNLL columns, ``token<TAB>tag``; only the token if there are no labels. Features are left out."""
     for sequence in sequences:
         for t, token in enumerate(sequence.tokens):
             if token.startswith(DOCSTART):
@@ -110,7 +110,7 @@ def as_conll(place: str, sequences: tuple[TaggedSequence, ...]) -> Iterator[str]
 
 
 def as_objects(sequences: tuple[TaggedSequence, ...]) -> Iterator[dict[str, Any]]:
-    """Objects of JSONL: tokens, tags if there are any, and the further features where there are any."""
+    """Yield objects of JSONL: tokens and, if there are any, tags and further features."""
     for sequence in sequences:
         row: dict[str, Any] = {"tokens": list(sequence.tokens)}
         if sequence.tags is not None:

@@ -1,4 +1,4 @@
-"""Votes of labelling functions, as Snorkel keeps them: a row a document, a column a rule, −1 where a rule abstains.
+"""Votes of labelling functions in Snorkel's form: one row per document, one column per rule, −1 where a rule abstains.
 
 Each rule becomes a column of the data, and each class that it votes for one constraint on that column.
 """
@@ -33,16 +33,16 @@ from tiltfit.language.expect import expect
 
 ABSTAIN = -1
 TARGET = 0.9
-"""How often a rule is taken to be right until somebody says."""
+"""How often a rule is assumed to be right until somebody states it."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,9}(\.0*)?")
 _MEANING = "A vote is the number of a class (0, 1, …), or -1 for none"
 _OWN = ("id", "text", "label")
 _ARRAYS = (".npy", ".npz")
 MAX_ARRAY = 1 << 30
-"""Longest array, in bytes, packed or not: memory is asked for as files say, and they may say anything."""
+"""Longest array, in bytes, packed or not: files say how much memory they need, and may be wrong."""
 
-# What NumPy's reader of headers and zipfile raise on damage, besides what they say they do.
+# Errors that NumPy's reader of headers and zipfile raise on damage, documented or not.
 _DAMAGE = (
     ValueError, TypeError, EOFError, OSError, KeyError, SyntaxError, OverflowError, RecursionError, MemoryError,
     NotImplementedError, RuntimeError, tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -63,7 +63,7 @@ class Votes:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What a column holds where a rule votes for each class: no number, as a model takes none that is missing."""
+        """The value of a column where a rule votes for each class: not a number, since numbers may not be missing."""
         return tuple(c if isinstance(c, str) and not is_number(c) else f"class_{c}" for c in self.classes)
 
     @property
@@ -97,7 +97,7 @@ def read_votes(
 
 
 def rows_of(votes: Votes, documents: Dataset | None = None) -> Iterator[dict[str, Any]]:
-    """The documents (None: only numbers) with a column for each rule, which has None where it abstains."""
+    """Yield the documents (None: only numbers) with one column per rule, None where it abstains."""
     if documents is not None and len(documents) != len(votes):
         raise DataError(
             f"{', '.join(documents.sources)}: {len(documents)} documents, but {votes.place} has votes on {len(votes)}. "
@@ -113,7 +113,7 @@ def rows_of(votes: Votes, documents: Dataset | None = None) -> Iterator[dict[str
 
 
 def constraints_of(votes: Votes, *, text_labels: bool = False) -> ConstraintSet:
-    """For each rule and each class that it votes for: where it does, the class is about ``TARGET``.
+    """Return one constraint per rule and class that it votes for: where it does, the class is about ``TARGET``.
 
     ``text_labels``: labels are text even where classes are numbers, as in CSV.
     """
@@ -137,12 +137,12 @@ def _array(place: str, raw: io.BufferedReader) -> npt.NDArray[Any]:
         raise
     except _DAMAGE as error:
         raise DataFileError(
-            f"{place}: this is no array of numbers, or it is damaged ({error}). Save one with numpy.save."
+            f"{place}: this is not an array of numbers, or it is damaged ({error}). Save one with numpy.save."
         ) from error
 
 
 def _member(place: str, data: bytes) -> bytes:
-    """The only array of an .npz."""
+    """Return the only array of an .npz."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = archive.infolist()
         if len(members) != 1:
@@ -156,16 +156,16 @@ def _member(place: str, data: bytes) -> bytes:
 
 
 def _plain(place: str, data: bytes) -> npt.NDArray[Any]:
-    """The array in the bytes of an .npy. Its size is looked at before anything is made of it."""
+    """Return the array in the bytes of an .npy. Its size is checked first."""
     if len(data) > MAX_ARRAY:
         raise DataFileError(f"{place}: the array is longer than {MAX_ARRAY:,} bytes. Votes fit in one byte each: int8.")
     file = io.BytesIO(data)
     version = np.lib.format.read_magic(file)
     header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = header(file)
-    # Objects could run code, so that nothing but numbers is read at all.
+    # Objects could run code, so only numbers are read.
     if dtype.kind not in "biuf":
-        raise DataFileError(f"{place}: the array holds {dtype}, not whole numbers. {_MEANING}.")
+        raise DataFileError(f"{place}: the array holds {dtype}, not integers. {_MEANING}.")
     count, rest = math.prod(shape), len(data) - file.tell()
     if min(shape, default=0) < 0 or count * dtype.itemsize != rest:
         raise ValueError(f"it says that it has {count} numbers, but has {rest} bytes")
@@ -176,16 +176,17 @@ def _plain(place: str, data: bytes) -> npt.NDArray[Any]:
 def _checked(place: str, array: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     if array.ndim != 2:
         raise DataFileError(
-            f"{place}: votes have a row a document and a column a rule, but the array has {array.ndim} dimensions."
+            f"{place}: votes have one row per document and one column per rule, but the array has "
+            f"{array.ndim} dimensions."
         )
     if not array.size:
         raise DataFileError(f"{place}: no votes. There is nothing to read here.")
     if array.dtype.kind not in "iuf":
-        raise DataFileError(f"{place}: the array holds {array.dtype}, not whole numbers. {_MEANING}.")
+        raise DataFileError(f"{place}: the array holds {array.dtype}, not integers. {_MEANING}.")
     bad = np.argwhere((array != np.round(array)) | (array < ABSTAIN) | (array >= 10**9))
     if len(bad):
         i, j = bad[0].tolist()
-        raise DataFileError(f"{place}, row {i}, column {j} (from 0): {array[i, j]} is no vote. {_MEANING}.")
+        raise DataFileError(f"{place}, row {i}, column {j} (from 0): {array[i, j]} is not a vote. {_MEANING}.")
     return array.astype(np.int64)
 
 
@@ -244,7 +245,7 @@ def _numbers(place: str, line: int, cells: list[str], width: int, names: tuple[s
     for j, cell in enumerate(cells):
         if not _WHOLE.fullmatch(cell) or float(cell) < ABSTAIN:
             rule = f"the rule {names[j]!r}" if names is not None else f"column {j + 1}"
-            raise problem(place, line, f"{cell!r} of {rule} is no vote. {_MEANING}.")
+            raise problem(place, line, f"{cell!r} of {rule} is not a vote. {_MEANING}.")
     return [int(float(cell)) for cell in cells]
 
 

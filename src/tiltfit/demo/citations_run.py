@@ -1,4 +1,4 @@
-"""The demo on references: what constraints (the paper's Table 2 and a few more) add to 0, 5 and 20 labelled ones."""
+"""The demo on references: the gain from constraints (the paper's Table 2 and more) over 0, 5 and 20 labelled ones."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ COLOURS = dict(
 )
 
 _CAVEAT = (
-    "Most of the gain comes from what the paper's Table 2 does not say, above all from how many tokens each field "
+    "Most of the gain comes from constraints beyond the paper's Table 2, above all from how many tokens each field "
     "takes. The constraints of Table 2 alone do little here; citations.toml has the numbers."
 )
 
 
 @dataclass(frozen=True)
 class Job:
-    """References to learn from, of which some first ones are labelled, and to be judged on."""
+    """References to learn from, the first few labelled, and references to be judged on."""
 
     train: Sequence[Reference]
     test: Sequence[Reference]
@@ -58,7 +58,7 @@ class Job:
 @dataclass(frozen=True)
 class Result:
     """Token accuracy with some labelled references: from their labels alone (None: there are none), and with the
-    constraints, which speak of the other references."""
+    constraints, which are about the other references."""
 
     labelled: int
     labels_only: float | None
@@ -78,7 +78,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of it, one result for each number of labelled references."""
+    """The results, one per number of labelled references."""
 
     results: Sequence[Result]
     example: Example
@@ -86,7 +86,7 @@ class Outcome:
 
 
 def compute(job: Job, console: Console | None = None) -> Outcome:
-    """Learn from few labels with and without constraints; ``console`` is told how far it is."""
+    """Learn from few labels with and without constraints; ``console`` shows the progress."""
 
     def doing(what: str) -> Any:
         return console.status(what) if console is not None else nullcontext()
@@ -111,7 +111,7 @@ def compute(job: Job, console: Console | None = None) -> Outcome:
 
 
 def document(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """This part of the demo for machines."""
+    """Return this part of the demo for machines."""
     return {
         "train": len(job.train),
         "test": len(job.test),
@@ -130,7 +130,7 @@ def introduction(job: Job) -> Text:
         f"{len(job.train):,} references in {len(facts().styles)} styles, few of them labelled, and "
         f"{len(job.constraints)} things that somebody who has seen many would say, such as:\n\n",
         *((f"  - {describe(constraint, 'tokens')}\n", "italic") for constraint in said),
-        f"\nIn {len(job.test):,} further references, how many tokens get the right one of {len(LABELS)} fields?\n",
+        f"\nIn {len(job.test):,} other references, how many tokens get the right one of {len(LABELS)} fields?\n",
     )
 
 
@@ -139,7 +139,7 @@ def account(outcome: Outcome) -> list[RenderableType]:
 
 
 def _compile_kernels(job: Job) -> None:
-    """Fit to a few references, so that nobody is charged with the compilation of a first run."""
+    """Fit to a few references, so that compilation does not count as learning time."""
     few = replace(job, train=job.train[:30])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TiltfitWarning)  # not every word occurs there
@@ -153,7 +153,7 @@ def _labels_only(job: Job, labelled: int) -> TiltTagger:
 
 def _with_constraints(job: Job, labelled: int) -> TiltTagger:
     labels = [list(r.labels) if i < labelled else None for i, r in enumerate(job.train)]
-    # Statements about every token (shares of fields, borders) are heard by as much as they speak of: scale="support".
+    # Statements about every token (shares of fields, borders) should count by their support: scale="support".
     init = "supervised" if labelled else None
     tagger = TiltTagger(job.constraints, scale="support", beta=0.2, init=init)
     return tagger.fit([list(r.tokens) for r in job.train], labels)
@@ -164,7 +164,7 @@ def _predictions(model: TiltTagger, references: Sequence[Reference]) -> list[lis
 
 
 def _accuracy(predicted: Sequence[Sequence[str]], references: Sequence[Reference]) -> float:
-    """The share of tokens with the right label."""
+    """Return the share of tokens with the right label."""
     right = sum(_right(labels, reference) for labels, reference in zip(predicted, references, strict=True))
     return right / sum(map(len, references))
 
@@ -174,7 +174,7 @@ def _right(predicted: Sequence[str], reference: Reference) -> int:
 
 
 def _example(test: Sequence[Reference], alone: list[list[str]], tilted: list[list[str]]) -> Example:
-    """The reference of moderate length for which the constraints help most."""
+    """Return the reference of moderate length for which the constraints help most."""
     gain = [
         (_right(b, r) - _right(a, r)) / len(r) if len(r) in LENGTHS else -1.0
         for r, a, b in zip(test, alone, tilted, strict=True)
@@ -199,14 +199,14 @@ def _shown(example: Example) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for what, labels in (("labels only", example.labels_only), ("labels + constraints", example.with_constraints)):
         right = sum(a == b for a, b in zip(labels, example.truth, strict=True))
-        told = f"The test reference that gains most, {SHOWN} labelled, {what}: {right} of {len(labels)} tokens right"
-        parts.append(Padding(told, (1, 0, 0, 0)))
+        heading = f"The test reference that gains most, {SHOWN} labelled, {what}: {right} of {len(labels)} tokens right"
+        parts.append(Padding(heading, (1, 0, 0, 0)))
         parts.append(Padding(_coloured(example.tokens, labels), (0, 0, 0, 2)))
     return parts
 
 
 def _coloured(tokens: Sequence[str], labels: Sequence[str]) -> Text:
-    """Each field in its colour, with its name in front, in brackets: there may be no colours."""
+    """Return each field in its colour, after its name in brackets, since there may be no colours."""
     text = Text()
     for label, field in runs(tokens, labels):
         text.append(f"[{label}] ", style="dim")

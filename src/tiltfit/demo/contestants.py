@@ -33,7 +33,7 @@ class Contestant:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """How a contestant did on the test tickets; ``seconds`` are those of learning."""
+    """The scores of a contestant on the test tickets; ``seconds`` are those of learning."""
 
     contestant: Contestant
     labels: int
@@ -62,13 +62,13 @@ def compete(contestant: Contestant, train: Tickets, test: Tickets, constraints: 
 
 
 def compile_kernels() -> None:
-    """Fit something tiny, so that no contestant is charged with the compilation of a first run."""
+    """Fit something tiny, so that compilation does not count as learning time."""
     said = [expect("a", given=word("x")).about(0.9), expect("b").at_least(0.4)]
     TiltClassifier(said, classes=["a", "b"]).fit(["x", "y", "x z"]).predict(["x"])
 
 
 class Mentioned(BaseEstimator):  # type: ignore[misc]
-    """A vectorizer that sees of a text only whether each word, phrase or pattern of the constraints occurs in it."""
+    """A vectorizer that sees only whether each word, phrase or pattern of the constraints occurs in a text."""
 
     def __init__(self, constraints: ConstraintSet) -> None:
         self.constraints = constraints
@@ -93,7 +93,7 @@ def _tilt(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
 
 
 def _vote(train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
-    """Fitted to the rows that a majority vote labels; rows that abstain are left out."""
+    """Fit to the rows that a majority vote labels; rows without a vote are left out."""
     return TiltClassifier(constraints, method="vote").fit(train.texts)
 
 

@@ -1,4 +1,4 @@
-"""Random choices that come out the same on every platform and in every Python."""
+"""Random choices that are the same on every platform and in every Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws from ``rng`` with random() alone: Python promises its sequence for ever, but not that of choice()."""
+    """Draws from ``rng`` with random() alone: Python guarantees its sequence, but not that of choice()."""
 
     rng: random.Random
 
@@ -26,7 +26,7 @@ class Draws:
         return options[int(self.rng.random() * len(options))]
 
     def whole(self, low: int, high: int) -> int:
-        """A whole number from ``low`` to ``high``, both included."""
+        """Return an integer from ``low`` to ``high``, both included."""
         return low + int(self.rng.random() * (high - low + 1))
 
     def weighted(self, shares: Mapping[str, float]) -> str:

@@ -1,4 +1,4 @@
-"""The demo: learn support tickets from a dozen statements and no labels, and set that beside other ways to learn."""
+"""The demo: learn support tickets from a dozen statements and no labels, and compare that with other ways to learn."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SURE = 0.6  # examples of right answers are not lucky guesses
 
 @dataclass(frozen=True)
 class Job:
-    """What there is to learn from, and to be judged on."""
+    """The data to learn from and to be judged on."""
 
     train: Tickets
     test: Tickets
@@ -46,7 +46,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Example:
-    """A test ticket; ``probability`` is the model's for what it predicts, ``voted`` what the vote's regression says."""
+    """A test ticket; ``probability`` is that of the predicted label, ``voted`` the label of the vote's regression."""
 
     text: str
     truth: str
@@ -57,7 +57,7 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came of it, one result a contestant."""
+    """The results, one per contestant."""
 
     results: Sequence[Result]
     examples: Sequence[Example]
@@ -70,12 +70,12 @@ class Outcome:
 
 
 def run(*, as_json: bool = False, console: Console | None = None) -> int:
-    """Run the demo and print it (or, with ``as_json``, one JSON document); the exit code."""
+    """Run the demo and print it (or, with ``as_json``, one JSON document); return the exit code."""
     job, references = Job.of(), citations_run.Job.of()
     if as_json:
-        told = document(job, compute(job))
-        told["references"] = citations_run.document(references, citations_run.compute(references))
-        sys.stdout.write(json.dumps(told, indent=2) + "\n")
+        found = document(job, compute(job))
+        found["references"] = citations_run.document(references, citations_run.compute(references))
+        sys.stdout.write(json.dumps(found, indent=2) + "\n")
         return 0
     console = console if console is not None else Console()
     _print(console, [_introduction(job)])
@@ -89,7 +89,7 @@ def run(*, as_json: bool = False, console: Console | None = None) -> int:
 
 
 def compute(job: Job, console: Console | None = None) -> Outcome:
-    """Let everybody compete; ``console`` is told who is at it."""
+    """Let every contestant learn; ``console`` shows which one is learning."""
 
     def doing(what: str) -> Any:
         return console.status(what) if console is not None else nullcontext()
@@ -105,7 +105,7 @@ def compute(job: Job, console: Console | None = None) -> Outcome:
 
 
 def document(job: Job, outcome: Outcome) -> dict[str, Any]:
-    """The demo for machines."""
+    """Return the demo for machines."""
     return {
         "train": len(job.train),
         "test": len(job.test),
@@ -128,7 +128,7 @@ def document(job: Job, outcome: Outcome) -> dict[str, Any]:
 
 
 def next_steps() -> list[tuple[str, str]]:
-    """Commands that continue where the demo ends, spelt so that they run in this shell: (what it does, command)."""
+    """Return commands that continue where the demo ends and run in this shell: (what it does, command)."""
     python, script = _spelling(Path(sys.executable)), Path(sys.executable).with_name("tiltfit")
     tiltfit = _spelling(script) if script.exists() else f"{python} -m tiltfit"
     learn = f"{tiltfit} train tickets/train.jsonl -c tickets/tickets.toml --ignore-labels"
@@ -136,7 +136,7 @@ def next_steps() -> list[tuple[str, str]]:
     return [
         ("write the tickets and the constraints to files", f"{python} -m tiltfit.demo.tickets tickets"),
         (
-            "edit tickets/tickets.toml, and have it read back",
+            "edit tickets/tickets.toml, then check it",
             f"{tiltfit} check tickets/tickets.toml --data tickets/train.jsonl",
         ),
         ("learn without labels", f"{learn} -o tickets/model.tilt"),
@@ -148,7 +148,7 @@ def next_steps() -> list[tuple[str, str]]:
 
 
 def _spelling(program: Path) -> str:
-    """The shortest way to call a program from here."""
+    """Return the shortest way to call a program from here."""
     found = shutil.which(program.name)
     if found is not None and os.path.abspath(found) == os.path.abspath(program):
         return program.name
@@ -169,7 +169,7 @@ def _introduction(job: Job) -> Text:
         f"A shop has {len(job.train):,} support tickets, none of them labelled, and somebody who has read many of them "
         f"and says {len(job.constraints)} things, such as:\n\n",
         *((f"  - {sentence}\n", "italic") for sentence in short),
-        f"\nHow well can {len(job.test):,} further tickets be sorted into {shares}?\n",
+        f"\nHow well can {len(job.test):,} other tickets be sorted into {shares}?\n",
     )
 
 
@@ -177,7 +177,7 @@ def _account(outcome: Outcome) -> list[RenderableType]:
     return [
         _table(outcome.results),
         _verdict(outcome.results),
-        _heading("What was said, and what became of it"),
+        _heading("The statements, and the result of each"),
         *_report(outcome.report),
         _heading("Some test tickets"),
         *map(_example, outcome.examples),
@@ -200,21 +200,21 @@ def _verdict(results: Sequence[Result]) -> Padding:
     ours, vote, mentioned, supervised = (f"{result.accuracy:.0%}" for result in results)
     text = (
         f"Words that no constraint mentions are learned from the company they keep: without them, {mentioned} instead "
-        f"of {ours}. A vote counts every statement alike, whether it is nearly always true or half of the time, and "
-        f"knows nothing of rare classes: {vote}. A label for every ticket would give {supervised}."
+        f"of {ours}. A vote gives every statement the same weight, whether it is true nearly always or half of the "
+        f"time, and knows nothing about rare classes: {vote}. A label for every ticket would give {supervised}."
     )
     return Padding(text, (1, 0, 0, 0))
 
 
 def _report(report: ConstraintReport) -> list[RenderableType]:
-    """The report in words: what was said, and below it the numbers, set in."""
+    """Return the report in words: each statement, and its numbers indented below it."""
     lines = [
         Padding(Text(line.strip(), style="dim"), (0, 0, 0, 4)) if line.startswith(" ") else Text(line)
         for line in str(report).splitlines()
     ]
     legend = (
         "model: the share that the learned model gives. projected: the share after the constraints have tilted it. "
-        "price: how hard a constraint has to pull, in log-odds. support: the tickets it speaks of."
+        "price: how hard a constraint has to pull, in log-odds. support: the tickets it is about."
     )
     return [*lines, Padding(legend, (1, 0, 0, 0))]
 
@@ -236,7 +236,7 @@ def _example(example: Example) -> Padding:
 
 
 def _examples(test: Tickets, results: Sequence[Result]) -> list[Example]:
-    """The first short ticket of each kind: right where the vote is wrong, rare and right, easy, wrong."""
+    """Return the first short ticket of each kind: right where the vote is wrong, rare and right, easy, wrong."""
     ours, voted, truth = results[0].predicted, results[1].predicted, np.asarray(test.labels)
     probability = results[0].model.predict_proba(test.texts).max(axis=1)
     rare = truth == min(set(test.labels), key=lambda label: (test.labels.count(label), label))

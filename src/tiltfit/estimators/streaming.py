@@ -31,7 +31,7 @@ from tiltfit.projections.components import penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
 from tiltfit.projections.strength import Strength
-from tiltfit.report.stream import report_stream
+from tiltfit.report.outcome import report_stream
 
 if TYPE_CHECKING:
     from tiltfit.estimators.options import Options

@@ -1,4 +1,4 @@
-"""The constraint report: what was asked, what the model says, what the constraints made of it, and at what price."""
+"""The constraint report: the targets, the model, the projection, and the price of each constraint."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tiltfit.report.sampling import warn_sampling
 if TYPE_CHECKING:
     from rich.table import Table
 
-_FAR = 0.25  # a soft constraint missed by this much has hardly been heard
+_FAR = 0.25  # a soft constraint missed by this much has hardly had an effect
 
 
 @dataclass(frozen=True)
 class ConstraintReport:
-    """One entry a constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``."""
+    """One entry per constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``."""
 
     entries: tuple[Entry, ...]
 
@@ -38,17 +38,17 @@ class ConstraintReport:
         return max(self.entries, key=lambda e: e.judged, default=None)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """JSON-able rows."""
+        """Return rows for JSON."""
         return [asdict(entry) | {"verdict": entry.verdict, "meaning": entry.meaning} for entry in self.entries]
 
     @staticmethod
     def from_dicts(rows: Sequence[dict[str, Any]]) -> ConstraintReport:
-        """The inverse of ``to_dicts``."""
-        told = ("verdict", "meaning")
-        return ConstraintReport(tuple(Entry(**{k: v for k, v in row.items() if k not in told}) for row in rows))
+        """Return the inverse of ``to_dicts``."""
+        derived = ("verdict", "meaning")
+        return ConstraintReport(tuple(Entry(**{k: v for k, v in row.items() if k not in derived}) for row in rows))
 
     def to_table(self) -> Table:
-        """A table for the terminal (rich)."""
+        """Return a table for the terminal (rich)."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
@@ -61,9 +61,9 @@ class ConstraintReport:
         table.add_column("verdict", max_width=26)
         for entry in self.entries:
             style = {"violated": "red", "rests": "yellow", "missed": ""}.get(entry.status, "")
-            told = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
+            verdict = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
             drift = [drift_of(entry)] if streamed else []
-            table.add_row(Text(sentence_of(entry)), *numbers_of(entry), *drift, Text(told, style=style))
+            table.add_row(Text(sentence_of(entry)), *numbers_of(entry), *drift, Text(verdict, style=style))
         return table
 
     def _repr_html_(self) -> str:
@@ -84,16 +84,16 @@ class ConstraintReport:
             else:
                 groups = f" in {entry.groups} groups" if entry.groups > 1 else ""
                 drift = "" if entry.drift is None else f", drift {drift_of(entry)}"
-                told = f"model {model}, " if model else ""
+                of_model = f"model {model}, " if model else ""
                 lines.append(
-                    f"    {told}projected {projected}, price {price}, "
+                    f"    {of_model}projected {projected}, price {price}, "
                     f"support {support}{groups}{drift}; {entry.verdict}"
                     + ("" if entry.sampled is None else f"; {entry.sampled}")
                 )
         return "\n".join(lines)
 
     def warn_unmet(self, stacklevel: int = 1, *, vectorizer: bool = True, followed: bool = True) -> None:
-        """Say which hard constraints do not hold, and if most soft ones do not (unless the model was not to follow
+        """Warn about hard constraints that do not hold, and if most soft ones do not (unless the model does not follow
         them). ``vectorizer``: whether the model has one that could be changed."""
         unmet = sorted((e for e in self.entries if e.status == "violated"), key=lambda e: -e.violation)
         if unmet:
@@ -101,8 +101,8 @@ class ConstraintReport:
             more = f"; and {len(unmet) - 3} more" if len(unmet) > 3 else ""
             warnings.warn(
                 f"Hard constraints do not hold, so some of them contradict each other on this data: {names}{more}. "
-                "Relax a target, or give one of them slack=. ConstraintSet.check(X), or tiltfit check, says how little "
-                "would do.",
+                "Relax a target, or give one of them slack=. ConstraintSet.check(X), or tiltfit check, shows the "
+                "smallest change that would help.",
                 UnmetConstraintWarning,
                 stacklevel=stacklevel + 1,
             )
@@ -112,18 +112,18 @@ class ConstraintReport:
         if followed and len(far) > len(soft) / 2:
             warnings.warn(
                 f"Most constraints ({len(far)} of {len(soft)}) are missed by more than {percent(_FAR)}. Either the "
-                "targets are far from the data, or the model can hardly move: then the ridge alpha= is strong for "
-                f"features of this scale (or beta= is soft); lower it{advice}.",
+                "targets are far from the data, or the model can hardly move. In that case the ridge alpha= is strong "
+                f"for features of this scale (or beta= is soft): lower it{advice}.",
                 UnmetConstraintWarning,
                 stacklevel=stacklevel + 1,
             )
 
     def warn_sampling(self, stacklevel: int = 1) -> None:
-        """Say which constraints were not sampled well."""
-        told = [(e.title, e.effective, e.r_hat) for e in self.entries]
-        warn_sampling([(t, n, r) for t, n, r in told if n is not None and r is not None], stacklevel=stacklevel + 1)
+        """Warn about constraints that were not sampled well."""
+        found = [(e.title, e.effective, e.r_hat) for e in self.entries]
+        warn_sampling([(t, n, r) for t, n, r in found if n is not None and r is not None], stacklevel=stacklevel + 1)
 
     @property
     def violated(self) -> bool:
-        """Whether some hard constraint does not hold."""
+        """True if some hard constraint does not hold."""
         return any(e.status == "violated" for e in self.entries)

@@ -1,4 +1,4 @@
-"""What became of one constraint, in numbers and in words."""
+"""One constraint after fitting, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tiltfit.report.sampling import in_words
 
-MET = 0.005  # within half a per cent of what was asked
-_HARDLY = 1.05  # odds that are multiplied by no more than that hardly move
-_MOST = 7.0  # larger prices are told as more than e⁷ to one
+MET = 0.005  # within half a percent of the target
+_HARDLY = 1.05  # odds that are multiplied by less hardly move
+_MOST = 7.0  # larger prices are shown as more than e⁷ to one
 
 
 @dataclass(frozen=True)
@@ -17,24 +17,24 @@ class Entry:
     """One constraint (or one class of a distribution) after fitting.
 
     ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
-    ``groups`` is how many expectations it stands for (``per=``): then the shares are averages and price and violation
-    the largest.
-    ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: what an instance is
-    called if it is stated for each. ``counts``: its expectations are mean numbers, not shares.
-    ``status``: ``met``, ``missed`` (soft, off by more than half a per cent), ``violated`` (hard; in a stream:
-    ``learning``), ``rests`` (never fires), ``rules`` (acts by forbidding labels) or ``each`` (in a stream: stated for
-    each instance, and projected there).
-    ``effective`` and ``r_hat``: where q was sampled, how many independent draws its expectation is worth and how well
-    the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no more
-    than three standard errors (more, if it has many expectations) is met.
-    ``drift``: in a stream, how far its expectation under the model has moved of late from the mean of all that was met;
-    ``model`` and ``projected`` are those of late then (``model`` is None where only samples could tell).
-    ``model_violation``: as ``violation``, but under p itself: what methods that do not project are judged by. None
-    where nobody has looked: in streams, and where the constraint rests or acts by rules.
-    ``subject``: what its event is, as "a document with the word "puck" is hockey"; None for counts and shares of other
+    ``groups`` is the number of its expectations (``per=``): the shares are then averages, and price and violation the
+    largest.
+    ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: the noun for an
+    instance if the constraint is stated for each. ``counts``: its expectations are mean numbers, not shares.
+    ``status``: ``met``, ``missed`` (soft, off by more than half a percent), ``violated`` (hard; in a stream:
+    ``learning``), ``rests`` (inactive: it never fires), ``rules`` (it forbids labels) or ``each`` (in a stream: stated
+    for each instance, and projected there).
+    ``effective`` and ``r_hat``: where q was sampled, the number of independent draws its expectation is worth and how
+    well the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no
+    more than three standard errors (more, if it has many expectations) is met.
+    ``drift``: in a stream, how far its expectation under the model has recently moved from the mean of all instances.
+    ``model`` and ``projected`` are then the recent ones (``model`` is None where only samples could show it).
+    ``model_violation``: as ``violation``, but under p itself, by which methods that do not project are judged. None
+    where it is not computed: in streams, and where the constraint is inactive or acts as a rule.
+    ``subject``: its event, such as "a document with the word "puck" is hockey"; None for counts and shares of other
     events.
-    ``role``: what a method that does not follow constraints did with it ("not used", "votes"). Then verdict, status
-    (``met`` or ``missed``, hard or not) and ``worst_group`` are of the model. None: it was followed.
+    ``role``: the use of the constraint by a method that does not follow constraints ("not used", "votes"). Verdict,
+    status (``met`` or ``missed``, hard or not) and ``worst_group`` are then those of the model. None: it was followed.
     """
 
     name: str | None
@@ -64,7 +64,7 @@ class Entry:
 
     @property
     def miss(self) -> str:
-        """By how much it is missed, and where most."""
+        """The amount by which it is missed, and where most."""
         where = "" if self.worst_group is None or self.groups < 2 else f" in {self._place}"
         return self.amount(self.judged) + where
 
@@ -74,11 +74,11 @@ class Entry:
         return self.violation if self.role is None or self.model_violation is None else self.model_violation
 
     def amount(self, m: float) -> str:
-        """An expectation as people write it: a share in per cent, or a number."""
+        """Return an expectation as people write it: a share in percent, or a number."""
         return f"{m:.2f}" if self.counts else percent(m)
 
     def relative(self, violation: float, expectation: float | None) -> float:
-        """A miss as a share: of a count, of the larger of it and its target, if that is above one."""
+        """Return a violation as a share; for a count, of the larger of it and its target, if that is above one."""
         return violation / max(1.0, (expectation or 0.0) + violation) if self.counts else violation
 
     @property
@@ -89,11 +89,11 @@ class Entry:
     def verdict(self) -> str:
         """The status in words."""
         if self.status == "rests":
-            return "rests: it finds nothing unlabelled"
+            return "inactive: it never fires on unlabelled data"
         if self.status == "learning":
             return f"is being learned: off by {self.miss}"
         if self.status == "each":
-            return "was projected in each as it came"
+            return "was projected in each instance as it came"
         if self.role is not None:
             return f"{self.role}; {self._of_model}"
         if self.status == "rules":
@@ -107,17 +107,17 @@ class Entry:
 
     @property
     def meaning(self) -> str:
-        """What its price does, in words: e^price multiplies odds under q."""
+        """The effect of its price in words: e^price multiplies odds under q."""
         if self.price is None:
             return {
-                "rests": "it says nothing here",
-                "rules": "it forbids: no odds are left to what it rules out",
-                "each": "its price is found anew for each",
+                "rests": "it has no effect here",
+                "rules": "it forbids: labels that it rules out have probability 0",
+                "each": "its price is solved for each instance",
             }[self.status]
         if self.price == 0:
             return "it costs nothing: the model agrees by itself"
         factor = math.exp(min(abs(self.price), _MOST))
-        # Of odds that hardly move, the digits that do.
+        # Odds that hardly move need more digits.
         odds = f"{factor:.4g}" if factor < _HARDLY else f"{factor:.3g}"
         odds = f"more than {odds}" if abs(self.price) > _MOST else odds
         if self.component is not None:
@@ -127,40 +127,40 @@ class Entry:
         elif self.subject is not None:
             what = f"the odds that {self.subject} are"
         else:
-            what = "among what it is a share of, the odds of its event are"
+            what = "within its reference set, the odds of its event are"
         does = "multiplied" if self.price > 0 else "divided"
-        told = f"{what} {does} by {odds}"
+        effect = f"{what} {does} by {odds}"
         if self.component is not None:
-            told += ", before the shares are made to sum to one"
+            effect += ", before the shares are normalised to sum to one"
         if self.groups > 1:
-            told += f", where it is strongest of {self.groups}"
+            effect += f" in the strongest of {self.groups} groups"
         if factor < _HARDLY:
-            told += "; the model agrees almost by itself" if self.status == "met" else "; it is hardly heard"
-        return told
+            effect += "; the model agrees almost by itself" if self.status == "met" else "; it has hardly any effect"
+        return effect
 
     @property
     def _of_model(self) -> str:
-        """What the model does about it."""
+        """The agreement of the model with it."""
         if self.status == "rules":
             return "it would rule labels out"
         return "the model agrees" if self.status == "met" else f"the model is off by {self.miss}"
 
     @property
     def sampled(self) -> str | None:
-        """What the samples are worth, in words; None where q is exact."""
+        """The quality of the samples in words; None where q is exact."""
         if self.effective is None or self.r_hat is None:
             return None
         return f"sampled: {in_words(self.effective, self.r_hat)}"
 
 
 def sentence_of(entry: Entry) -> str:
-    """What was stated, with the class it is about if it is one of a distribution."""
+    """Return the statement, with its class if it is one of a distribution."""
     part = f" [{entry.component}]" if entry.component is not None else ""
     return entry.sentence + part
 
 
 def numbers_of(entry: Entry) -> tuple[str, str, str, str]:
-    """Support, model, projected and price as people write them; empty where there is none."""
+    """Return support, model, projected and price as people write them; empty where there is none."""
     if entry.projected is None or entry.price is None:
         return f"{entry.support:,.0f}", "", "", ""
     model = "" if entry.model is None else entry.amount(entry.model)
@@ -168,17 +168,17 @@ def numbers_of(entry: Entry) -> tuple[str, str, str, str]:
 
 
 def signed(price: float) -> str:
-    """Two digits that count: the price of a constraint on thousands of rows is small, and still moves them all."""
+    """Return two significant digits: the price of a constraint on thousands of rows is small, but moves them all."""
     return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
 
 
 def drift_of(entry: Entry) -> str:
-    """The drift as people write it; empty where there is none."""
+    """Return the drift as people write it; empty where there is none."""
     if entry.drift is None:
         return ""
     return ("+" if entry.drift >= 0 else "-") + entry.amount(abs(entry.drift))
 
 
 def percent(share: float) -> str:
-    """With one digit behind the point."""
+    """Return a share in percent, with one decimal."""
     return f"{100 * share:.1f}%"

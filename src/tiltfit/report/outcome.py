@@ -1,30 +1,35 @@
-"""The constraint report of a fit: grounded constraints with what p and q make of them."""
+"""The constraint report of a fit, from grounded constraints, p and q; and that of a stream, from its ledger."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.inference.potentials import Marginals
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.sentences import describe, event_subject
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
+from tiltfit.projections.ledger import Ledger
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.entry import MET, Entry
 from tiltfit.report.sampling import allowance, worth
 
+_ERRORS = 3.0  # standard errors by which the mean of so few instances may be off
+
 
 def report_constraints(
     grounded: Grounded,
-    model: tuple[Marginals, npt.NDArray[np.float64]] | None,
+    model: tuple[Marginals, FloatArray] | None,
     projection: Projection | None,
     classes: Sequence[object],
     unit: str,
     roles: Mapping[int, str] | None = None,
 ) -> ConstraintReport:
-    """``model``: p on the touched instances of ``grounded``, and its expectations (``Tilt.of_model``). ``roles``: of a
-    method that does not follow constraints, what it did with some of them, by their numbers (the others: nothing)."""
+    """Return the report of a fit. ``model``: p on the touched instances of ``grounded``, and its expectations
+    (``Tilt.of_model``). ``roles``: how a method that does not follow constraints uses some of them, by number."""
     rows = _Rows(grounded, model, projection, roles)
     entries: list[Entry] = []
     for number, constraint in enumerate(grounded.constraints):
@@ -35,12 +40,12 @@ def report_constraints(
 
 
 class _Rows:
-    """The grounded rows with what they came to, looked up by constraint."""
+    """The grounded rows with their expectations and prices, by constraint."""
 
     def __init__(
         self,
         grounded: Grounded,
-        model: tuple[Marginals, npt.NDArray[np.float64]] | None,
+        model: tuple[Marginals, FloatArray] | None,
         projection: Projection | None,
         roles: Mapping[int, str] | None,
     ) -> None:
@@ -53,8 +58,6 @@ class _Rows:
             self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
 
     def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:
-        from tiltfit.language.sentences import describe, event_subject
-
         g, constraint = self._grounded, self._grounded.constraints[number]
         sentence = describe(constraint, unit)  # type: ignore[arg-type]
         # A share of another event between two bounds has a row for each bound, but is one expectation.
@@ -96,5 +99,64 @@ class _Rows:
         )
 
 
-def _mean(values: npt.NDArray[np.float64], weights: npt.NDArray[np.float64]) -> float:
+def _mean(values: FloatArray, weights: FloatArray) -> float:
     return float(np.average(values, weights=weights)) if weights.sum() > 0 else 0.0
+
+
+def report_stream(
+    ledger: Ledger,
+    prices: FloatArray,
+    constraints: ConstraintSet,
+    classes: Sequence[object],
+    unit: str,
+    apart: dict[int, float],
+) -> ConstraintReport:
+    """Return the report of a stream, on the recent instances and their drift. ``prices``: of the ledger's rows;
+    ``apart``: supports of the constraints that have no rows, since they forbid labels or are about single instances."""
+    owner = np.array([key[0] for key in ledger.keys], dtype=np.intp)
+    component = np.array([key[1] for key in ledger.keys], dtype=np.intp)
+    entries: list[Entry] = []
+    for number, constraint in enumerate(constraints):
+        for target in constraint.relation.targets(classes):
+            k = target.number
+            of_part = component == k if k >= 0 else component < 0
+            rows = np.flatnonzero((owner == number) & of_part & (ledger.column("recent_support") > 0))
+            label = None if target.label is None else str(target.label)
+            sentence = describe(constraint, unit)  # type: ignore[arg-type]
+            if len(rows):
+                entries.append(_stream_entry(ledger, prices, constraint, rows, (sentence, unit), label))
+            else:
+                status = "rests" if number not in apart else "each" if constraint.is_local else "rules"
+                met = apart.get(number, 0.0)
+                entries.append(Entry(constraint.name, sentence, label, met, 0, None, None, None, 0.0, status))
+    return ConstraintReport(tuple(entries))
+
+
+def _stream_entry(
+    ledger: Ledger, prices: FloatArray, constraint: Constraint, rows: IntArray, said: tuple[str, str], label: str | None
+) -> Entry:
+    support, recent = ledger.column("support")[rows], ledger.column("recent_support")[rows]
+    of_p, of_q = ledger.told(rows, "p"), ledger.told(rows, "q")
+    violation = ledger.penalty.take(rows).violation(ledger.expectation(rows)) * ledger.unit(rows)
+    hard = constraint.is_hard
+    limit = _ERRORS * np.sqrt(0.25 / recent) if hard else MET
+    status = "met" if np.all(violation <= limit) else ("learning" if hard else "missed")
+    drift = of_p - ledger.told(rows, "p", recent=False)
+    known = bool(np.all(np.isfinite(drift)))
+    n_bounds = len({ledger.keys[r][1] for r in rows})
+    return Entry(
+        name=constraint.name,
+        sentence=said[0],
+        component=label,
+        support=float(support.sum()) / n_bounds,
+        groups=len(rows) // n_bounds,
+        model=float(np.average(of_p, weights=recent)) if known else None,
+        projected=float(np.average(of_q, weights=recent)),
+        price=float(prices[rows][np.argmax(np.abs(prices[rows]))]),
+        violation=float(np.max(violation)),
+        status=status,
+        worst_group=ledger.keys[rows[np.argmax(violation)]][2],
+        counts=constraint.event.counts and constraint.of is None,
+        drift=float(np.average(drift, weights=recent)) if known else None,
+        subject=event_subject(constraint, said[1]),  # type: ignore[arg-type]
+    )

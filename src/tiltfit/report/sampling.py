@@ -1,4 +1,4 @@
-"""What a report says where q was sampled: how much of a miss may be noise, and of what the samples say little."""
+"""Reports where q was sampled: how much of a violation may be noise, and which samples are too few."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scipy.stats import norm
 from tiltfit.errors import SamplingWarning
 from tiltfit.projections.information import Projection
 
-HOLDS = 1e-4  # a hard constraint holds or does not; this is what the solver may leave
-_ACCIDENT = 1.35e-3  # how often noise alone may look like a violation, whatever the number of rows: 3 errors for one
+HOLDS = 1e-4  # the violation of a hard constraint that a solver may leave
+_ACCIDENT = 1.35e-3  # probability that noise alone looks like a violation in any row: 3 standard errors for one row
 _FEW = 20.0  # draws
 _DRIFT = 1.2  # split-R̂
 _APART = 100.0  # stands for a split-R̂ that is infinite: two halves that never move, and differ
 
 
 def allowance(projection: Projection, unit: npt.NDArray[np.float64] | float = 1.0) -> npt.NDArray[np.float64]:
-    """By how much a hard constraint may be off and still holds, row by row. ``unit``: what a unit of m is told as."""
+    """Return by how much a hard constraint may be off and still hold, per row. ``unit``: of m, as it is shown."""
     exact = np.full(len(projection.violation), HOLDS)
     if projection.sampling is None:
         return exact
@@ -29,7 +29,7 @@ def allowance(projection: Projection, unit: npt.NDArray[np.float64] | float = 1.
 
 
 def worth(projection: Projection, rows: npt.NDArray[np.intp]) -> tuple[float | None, float | None]:
-    """The least number of draws that one of the rows is worth, and the largest split-R̂; None if q is exact."""
+    """Return the least number of draws that a row is worth, and the largest split-R̂; None if q is exact."""
     found = projection.sampling
     if found is None:
         return None, None
@@ -41,7 +41,7 @@ def in_words(effective: float, r_hat: float) -> str:
 
 
 def warn_sampling(rows: Iterable[tuple[str, float, float]], stacklevel: int = 1) -> None:
-    """Name the constraints whose expectations were not sampled well: (name, draws, split-R̂) of each row."""
+    """Warn about constraints whose expectations were not sampled well: (name, draws, split-R̂) of each row."""
     bad: dict[str, tuple[float, float]] = {}
     for name, effective, r_hat in rows:
         if effective < _FEW or r_hat > _DRIFT:

@@ -1,4 +1,4 @@
-"""What was asked of each entry of a constraint report: in words, and as an interval."""
+"""The target of each entry of a constraint report, in words and as an interval."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Key = tuple[str | None, str, str | None]
 
 @dataclass(frozen=True)
 class Target:
-    """``low`` and ``high`` are equal where it is one number; a side that nothing was said of is infinite. ``given``:
-    where it was asked, None: everywhere."""
+    """``low`` and ``high`` are equal where it is one number; an open side is infinite. ``given``: the condition, None:
+    everywhere."""
 
     words: str
     low: float
@@ -36,7 +36,7 @@ Targets = Mapping[Key, Target]
 
 
 def targets_of(constraints: Iterable[Constraint], classes: Iterable[object], unit: Unit) -> Targets:
-    """The targets of all entries that a report on these constraints has; look them up by ``key_of``."""
+    """Return the targets of all entries of a report on these constraints, by ``key_of``."""
     found: dict[Key, Target] = {}
     names = [str(name) for name in classes]
     for constraint in constraints:
@@ -53,5 +53,5 @@ def targets_of(constraints: Iterable[Constraint], classes: Iterable[object], uni
 
 
 def key_of(entry: Entry) -> Key:
-    """By what an entry finds its target: a model file may have lost a constraint, but not its entry."""
+    """Return the key of an entry's target: a model file may have lost a constraint, but not its entry."""
     return entry.name, entry.sentence, entry.component

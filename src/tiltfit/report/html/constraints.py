@@ -96,9 +96,9 @@ def _meaning(entry: Entry) -> Node:
 
 def verdict(entry: Entry) -> Element:
     """Return a sign and the verdict in words."""
-    told = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
+    words = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
     sign = element("span", SIGNS.get(entry.status, ""), class_="sign", aria_hidden="true")
-    return element("span", sign, " ", told, class_=f"verdict {entry.status}")
+    return element("span", sign, " ", words, class_=f"verdict {entry.status}")
 
 
 def constraints_section(account: Account) -> Element:

@@ -30,8 +30,8 @@ def convergence_section(account: Account) -> Element:
 
 def _line(history: Sequence[Round], name: str, words: str, *, log: bool) -> Element | None:
     """Return one column of the history against the rounds; None where it is known in fewer than two of them."""
-    told = [(r.round, getattr(r, name)) for r in history]
-    points = [(k, float(v)) for k, v in told if v is not None and math.isfinite(v) and (v > 0 or not log)]
+    values = [(r.round, getattr(r, name)) for r in history]
+    points = [(k, float(v)) for k, v in values if v is not None and math.isfinite(v) and (v > 0 or not log)]
     if len(points) < 2:
         return None
     xs = [float(k) for k, _ in points]
