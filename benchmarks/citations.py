@@ -21,7 +21,7 @@ import numpy as np
 from benchmarks.page import table, write_section
 from tiltfit import Constraint, TiltTagger, expect, regex, word
 from tiltfit.data.corpora import data_root
-from tiltfit.data.readers.sequences import SequenceDataset, read_sequences
+from tiltfit.data.readers.tagged import SequenceDataset, read_sequences
 from tiltfit.language.conditions import any_of
 
 LABELS = (

@@ -28,7 +28,7 @@ from benchmarks.tokens import generate
 from benchmarks.training import supervised
 from tiltfit import Constraint, TiltTagger, expect, word
 from tiltfit.data.corpora import data_root
-from tiltfit.data.readers.sequences import read_sequences
+from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.history import Round
 from tiltfit.methods.joint import solve_jointly

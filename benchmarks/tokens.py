@@ -13,7 +13,7 @@ from scipy import sparse
 from benchmarks import citations as cora
 from tiltfit.arrays import IntArray
 from tiltfit.data.corpora import data_root
-from tiltfit.data.readers.sequences import read_sequences
+from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
 from tiltfit.features.tokens import TokenTemplates
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiltfit import Constraint, expect, punctuation, word
 from tiltfit.data.corpora import data_root
-from tiltfit.data.readers.sequences import read_sequences
+from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.features.similarity import WordVectors
 from tiltfit.features.tokens import TokenTemplates
 

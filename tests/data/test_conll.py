@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tiltfit.data.readers.sequences import SequenceDataset, read_sequences
+from tiltfit.data.readers.tagged import SequenceDataset, read_sequences
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, DataFileError
 from tiltfit.samples.labels import tag_targets

@@ -218,7 +218,7 @@ def test_long_cells_are_read_and_the_csv_module_is_left_as_it_was(tmp_path: Path
 TEXT = '{"text": "x"}\n'
 BAD: dict[str, tuple[str, str | bytes, dict[str, object], str]] = {
     "bad json": ("a.jsonl", TEXT + '{"text": }', {}, "line 2: not JSON: Expecting value"),
-    "a list over lines": ("a.json", "[\n{}\n]", {}, "line 1: not JSON: .*write one object a line"),
+    "a list over lines": ("a.json", "[\n{}\n]", {}, "line 1: not JSON: .*write one object per line"),
     "not an object": ("a.jsonl", TEXT + "[1]", {}, "line 2: the line is a list, not an object"),
     "null line": ("a.jsonl", "null", {}, "line 1: the line is null"),
     "field twice": ("a.jsonl", '{"text": "x", "text": "y"}', {}, "line 1: .*'text' stands twice"),
@@ -231,7 +231,7 @@ BAD: dict[str, tuple[str, str | bytes, dict[str, object], str]] = {
     "surrogate": ("a.jsonl", '{"text": "\\ud800"}', {}, "line 1: .*half of a surrogate pair"),
     "escaped NUL": ("a.jsonl", '{"text": "x", "label": "a\\u0000"}', {}, "line 1: the label contains a NUL"),
     "several labels": ("a.jsonl", '{"text": "x", "label": ["a", "b"]}', {}, "line 1: .*one label at most"),
-    "fractional label": ("a.jsonl", '{"text": "x", "label": 0.5}', {}, "line 1: the label 0.5 is neither"),
+    "fractional label": ("a.jsonl", '{"text": "x", "label": 0.5}', {}, "line 1: the label 0.5 is not text"),
     "bad id": ("a.jsonl", '{"text": "x", "id": []}', {}, "line 1: the id is a list"),
     "mixed labels": (
         "a.jsonl",

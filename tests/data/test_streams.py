@@ -380,7 +380,7 @@ BAD: dict[str, tuple[bytes, str]] = {
     "no text": (b'{"txt": "x"}\n', "there is no text field"),
     "text is no string": (b'{"text": 3}\n', "is a number, not a string"),
     "label is a list": (b'{"text": "x", "label": ["a"]}\n', "one label at most"),
-    "label is a fraction": (b'{"text": "x", "label": 0.5}\n', "the label 0.5 is neither"),
+    "label is a fraction": (b'{"text": "x", "label": 0.5}\n', "the label 0.5 is not text"),
     "id is a list": (b'{"text": "x", "id": []}\n', "the id is a list"),
     "not UTF-8": (b'{"text": "\xe9"}\n', "byte 11 of the line (0xe9) is not UTF-8"),
     "NUL": (b'{"text": "\0"}\n', "NUL byte"),

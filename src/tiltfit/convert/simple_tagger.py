@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltfit.data.readers.conll import DOCSTART
-from tiltfit.data.readers.record import problem
+from tiltfit.data.readers.record import Vocabulary, problem
 from tiltfit.data.readers.source import lines, opened, place_of
-from tiltfit.data.readers.tagged import Vocabulary
 from tiltfit.errors import DataFileError
 
 _SPACES = re.compile(r"[ \t]+")

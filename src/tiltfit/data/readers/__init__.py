@@ -16,11 +16,15 @@ from __future__ import annotations
 from tiltfit.data.readers.chunks import ON_ERROR
 from tiltfit.data.readers.contents import Contents, guess_contents
 from tiltfit.data.readers.dataset import Dataset
-from tiltfit.data.readers.reader import FORMATS, read
-from tiltfit.data.readers.sequence_stream import SequenceStream, stream_sequences
-from tiltfit.data.readers.sequences import SEQUENCE_FORMATS, SequenceDataset, read_sequences
-from tiltfit.data.readers.stream import DocumentStream, stream
-from tiltfit.data.readers.words import read_words
+from tiltfit.data.readers.documents import FORMATS, DocumentStream, read, stream
+from tiltfit.data.readers.source import read_words
+from tiltfit.data.readers.tagged import (
+    SEQUENCE_FORMATS,
+    SequenceDataset,
+    SequenceStream,
+    read_sequences,
+    stream_sequences,
+)
 
 __all__ = [
     "FORMATS",

@@ -227,11 +227,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
 
 def _check(size: int, on_error: str, skip: int, step: int | None) -> None:
-    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+    if type(size) is not int or size < 1:
         raise DataError(f"size={size!r} must be a whole number of instances in a chunk, at least 1.")
-    if isinstance(skip, bool) or not isinstance(skip, int) or skip < 0:
+    if type(skip) is not int or skip < 0:
         raise DataError(f"skip={skip!r} must be the number of instances to pass over, 0 or more.")
-    if step is not None and (isinstance(step, bool) or not isinstance(step, int) or step < 1):
+    if step is not None and (type(step) is not int or step < 1):
         raise DataError(f"step={step!r} must be a whole number of instances, at least 1, or None.")
     if on_error not in ON_ERROR:
         raise DataError(

@@ -15,9 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tiltfit.data.readers import source
-from tiltfit.data.readers.record import Record, Refusal, Survey, problem
+from tiltfit.data.readers.record import Record, Refusal, Survey, Tagged, Vocabulary, problem
 from tiltfit.data.readers.source import scan
-from tiltfit.data.readers.tagged import Tagged, Vocabulary
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
 DOCSTART = "-DOCSTART-"
@@ -48,7 +47,7 @@ class Columns:
     def __post_init__(self) -> None:
         for name in ("token", "label"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | None) or (name == "token" and value is None):
+            if type(value) is not int and not (name == "label" and value is None):
                 raise DataError(f"{name}={value!r} must be the number of a column: 0 is the first, -1 the last.")
         if self.blank not in BLANKS:
             raise DataError(

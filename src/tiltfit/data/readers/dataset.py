@@ -150,6 +150,11 @@ def mixed_labels(label: Label | None, other: Label | None, origin: str) -> str:
     return f"the label {label!r} is {kind}, but {other!r} in {origin} is {before}. Write all labels as one kind."
 
 
+def mixed_tags(tag: object, other: object, origin: str) -> str:
+    """Why a tag is refused whose type is not that of another."""
+    return f"the tag {tag!r} and the tag {other!r} of {origin} are of different types. Write all tags as one kind."
+
+
 def identifiers(parts: Sequence[Part]) -> list[str]:
     """Own ids where there are any, else ``file:line``, with the folder only if two files share a name."""
     names = Counter(Path(part.place).name for part in parts)

@@ -1,54 +1,70 @@
-"""JSON Lines: one object a line. Empty lines are skipped."""
+"""JSON Lines: one object per line, a document or a sequence. Empty lines are skipped.
+
+A sequence is ``{"tokens": ["New", "York"], "tags": ["place", null]}``. Tags that are missing or null mean that nothing
+is known; a null inside, that one token is unlabelled.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import sys
-from collections.abc import Iterator
-from typing import Any, Never
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Never, TypeVar, cast
 
 from tiltfit.data.readers.record import (
     Fields,
     Record,
     Refusal,
     Survey,
+    Tagged,
+    Tags,
     Value,
+    Vocabulary,
+    attempt,
     check_label,
     check_text,
     missing_field,
     problem,
 )
 from tiltfit.data.readers.source import scan
-from tiltfit.errors import DataFileError
+
+T = TypeVar("T")
 
 
 def jsonl_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Record | Refusal]:
-    """Every line of a JSONL file as a record."""
+    """Every line of a JSONL file as a document."""
+    return _each(survey, raw, fields, lambda number, item: record_of(survey.place, number, item, fields))
+
+
+def jsonl_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Tagged | Refusal]:
+    """Every line of a JSONL file as a sequence. ``fields.text`` names the tokens, ``fields.label`` the tags."""
+    vocabulary = Vocabulary(survey.place)
+
+    def sequence(number: int, item: dict[str, Any]) -> Tagged:
+        survey.labelled |= fields.label in item
+        return tagged_of(survey.place, number, item, fields, vocabulary)
+
+    return _each(survey, raw, fields, sequence)
+
+
+def _each(
+    survey: Survey, raw: io.BufferedReader, fields: Fields, make: Callable[[int, dict[str, Any]], T]
+) -> Iterator[T | Refusal]:
+    """``make(number, object)`` of every line that is not empty."""
     asked = fields.asked
-    for number, item in objects(survey.place, raw):
-        if isinstance(item, Refusal):
-            yield item
-            continue
+
+    def one(number: int, text: str) -> T:
+        item = parse_object(survey.place, number, text)
         survey.note(item.keys(), asked)
-        try:
-            found: Record | Refusal = record_of(survey.place, number, item, fields)
-        except DataFileError as error:
-            found = Refusal(error)
-        yield found
+        return make(number, item)
 
-
-def objects(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, dict[str, Any] | Refusal]]:
-    """(number, object) of every line that is not empty."""
-    for number, text, flaw in scan(place, raw):
+    for number, text, flaw in scan(survey.place, raw):
         if flaw is not None:
-            yield number, flaw
+            yield flaw
         elif text.strip():
-            try:
-                item: dict[str, Any] | Refusal = parse_object(place, number, text)
-            except DataFileError as error:
-                item = Refusal(error)
-            yield number, item
+            yield attempt(partial(one, number, text))
 
 
 def parse_object(place: str, number: int, line: str) -> dict[str, Any]:
@@ -58,7 +74,7 @@ def parse_object(place: str, number: int, line: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         why = f"not JSON: {error.msg} (column {error.colno})."
         if line.lstrip().startswith("["):
-            why += " A list over several lines is not JSONL: write one object a line."
+            why += " A list over several lines is not JSONL: write one object per line."
         raise problem(place, number, why) from None
     except RecursionError:
         raise problem(place, number, "the JSON is nested too deeply.") from None
@@ -112,17 +128,62 @@ def record_of(place: str, number: int, item: dict[str, Any], fields: Fields) -> 
 
 def check_identifier(place: str, number: int, value: Any) -> str | None:
     """An id as text; None if there is none."""
-    if value is None or value == "":
-        return None
-    if isinstance(value, list | dict | bool):
-        raise problem(place, number, f"the id is {KINDS[type(value)]}, not a string or a number.")
+    match value:
+        case None | "":
+            return None
+        case list() | dict() | bool():
+            raise problem(place, number, f"the id is {KINDS[type(value)]}, not a string or a number.")
     return check_text(place, number, "the id", str(value))
 
 
 def check_value(place: str, number: int, name: str, value: Any) -> Value:
     """The value of a column as it is, unless nothing can be computed with it."""
-    if isinstance(value, list | dict):
-        raise problem(place, number, f"the column {name!r} is {KINDS[type(value)]}, not a number, a string or null.")
-    if isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
-        raise problem(place, number, f"the column {name!r} is a number too large to compute with.")
-    return check_text(place, number, f"the column {name!r}", value) if isinstance(value, str) else value
+    match value:
+        case list() | dict():
+            why = f"the column {name!r} is {KINDS[type(value)]}, not a number, a string or null."
+            raise problem(place, number, why)
+        case int() | float() if not abs(value) <= sys.float_info.max:
+            raise problem(place, number, f"the column {name!r} is a number too large to compute with.")
+        case str():
+            return check_text(place, number, f"the column {name!r}", value)
+    return cast(Value, value)
+
+
+def tagged_of(place: str, number: int, item: dict[str, Any], fields: Fields, vocabulary: Vocabulary) -> Tagged:
+    """The sequence that an object stands for."""
+    tokens = _tokens(place, number, item, fields.text, vocabulary)
+    tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
+    values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)
+    identifier = check_identifier(place, number, item.get(fields.identifier))
+    return Tagged(Record(place, number, identifier, "", None, values), tokens, tags)
+
+
+def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary: Vocabulary) -> list[str]:
+    if name not in item:
+        raise missing_field(place, number, "tokens", name, list(item))
+    values = item[name]
+    if not isinstance(values, list):
+        hint = " Split the text into tokens first." if isinstance(values, str) else ""
+        raise problem(place, number, f"the field {name!r} is {KINDS[type(values)]}, not a list of tokens.{hint}")
+    if not values:
+        raise problem(place, number, f"the field {name!r} is an empty list. Leave empty sequences out.")
+    for t, value in enumerate(values):
+        if not isinstance(value, str):
+            what = f"token {t} of the field {name!r} is {KINDS[type(value)]}, not a string. Write it in quotes."
+            raise problem(place, number, what)
+    return [vocabulary.take(value, number, f"token {t} of the field {name!r}") for t, value in enumerate(values)]
+
+
+def _tags(place: str, number: int, values: Any, name: str, n: int) -> Tags:
+    if values is None:
+        return None
+    if not isinstance(values, list):
+        raise problem(
+            place, number, f"the field {name!r} is {KINDS[type(values)]}, not a list with a tag for each token."
+        )
+    if len(values) != n:
+        raise problem(
+            place, number, f"{n} tokens, but {len(values)} tags. Give one tag per token (null where it is unknown)."
+        )
+    tags = [check_label(place, number, value) for value in values]
+    return tags if any(tag is not None for tag in tags) else None

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltfit.data.readers.dataset import mixed_column, mixed_labels
+from tiltfit.data.readers.dataset import mixed_column, mixed_labels, mixed_tags
 from tiltfit.data.readers.delimited import is_number
-from tiltfit.data.readers.record import COLUMN_KINDS, NUMBER, Label, Record, Value
-from tiltfit.data.readers.sequences import mixed_tags
-from tiltfit.data.readers.tagged import Tags
+from tiltfit.data.readers.record import COLUMN_KINDS, NUMBER, Label, Record, Tags, Value
 
 _TEXT = "text"
 

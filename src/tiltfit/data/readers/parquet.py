@@ -11,13 +11,22 @@ import io
 import math
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
-from tiltfit.data.readers.jsonl import record_of
-from tiltfit.data.readers.record import Fields, Record, Refusal, Row, Survey, missing_field
-from tiltfit.data.readers.sequence_jsonl import tagged_of
+from tiltfit.data.readers.jsonl import record_of, tagged_of
+from tiltfit.data.readers.record import (
+    Fields,
+    Record,
+    Refusal,
+    Row,
+    Survey,
+    Tagged,
+    Vocabulary,
+    attempt,
+    missing_field,
+)
 from tiltfit.data.readers.source import suffix_of
-from tiltfit.data.readers.tagged import Tagged, Vocabulary
 from tiltfit.errors import DataFileError
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
@@ -36,22 +45,14 @@ def is_parquet(name: str, raw: io.BufferedReader) -> bool:
 def parquet_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Record | Refusal]:
     """Every row as a document."""
     for number, item in _objects(survey, raw, fields, "text"):
-        try:
-            found: Record | Refusal = record_of(survey.place, number, item, fields)
-        except DataFileError as error:
-            found = Refusal(error)
-        yield found
+        yield attempt(partial(record_of, survey.place, number, item, fields))
 
 
 def parquet_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Tagged | Refusal]:
     """Every row as a sequence: a column of lists of tokens, and one of lists of tags."""
     vocabulary = Vocabulary(survey.place)
     for number, item in _objects(survey, raw, fields, "tokens"):
-        try:
-            found: Tagged | Refusal = tagged_of(survey.place, number, item, fields, vocabulary)
-        except DataFileError as error:
-            found = Refusal(error)
-        yield found
+        yield attempt(partial(tagged_of, survey.place, number, item, fields, vocabulary))
 
 
 def parquet_kinds(place: str, raw: io.BufferedReader) -> dict[str, str]:

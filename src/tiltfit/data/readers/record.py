@@ -1,11 +1,12 @@
-"""One document as a reader found it, or why it was refused, and the checks that hold for every format."""
+"""One document or sequence as a reader found it, or why it was refused, and the checks that hold for every format."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from tiltfit.data.positions import unfit
 from tiltfit.errors import DataFileError, did_you_mean
 
 MAX_TEXT = 1 << 24
@@ -15,9 +16,11 @@ NUMBER = "a number"
 
 _SHOWN = 8  # field names in a message
 _FIELDS, _FIELD = 4096, 200  # names of fields that are remembered, and their length: a stream may never end
+_KNOWN, _TOKEN = 1 << 14, 100  # the same of tokens
 
 Label = str | int | bool
 Value = str | int | float | bool | None
+Tags = Sequence[Label | None] | None
 
 LABEL_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
 COLUMN_KINDS: Mapping[type, str] = {bool: "true or false", int: NUMBER, float: NUMBER, str: "text"}
@@ -66,6 +69,26 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Tagged:
+    """One sequence: tokens and their tags (None: unlabelled). ``record`` says where it starts; its text is empty."""
+
+    record: Record
+    tokens: list[str]
+    tags: Tags
+
+
+@dataclass(frozen=True)
+class TaggedPart:
+    """What one source gave: its sequences, the fields it has, whether it has tags at all, and its format."""
+
+    place: str
+    sequences: list[Tagged]
+    fields: frozenset[str]
+    has_tags: bool
+    format: str
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A record that cannot be used. Readers yield refusals and go on; what they raise is wrong with the whole source.
 
@@ -107,6 +130,14 @@ class Survey:
         if not self.fields.issuperset(names):
             room = len(self.fields) < _FIELDS
             self.fields.update(name for name in names if name in asked or (room and len(name) <= _FIELD))
+
+
+def attempt(make: Callable[[], T]) -> T | Refusal:
+    """What ``make`` returns, or the refusal of what is wrong with it."""
+    try:
+        return make()
+    except DataFileError as error:
+        return Refusal(error)
 
 
 class Row(int):
@@ -152,14 +183,36 @@ def check_text(place: str, line: int, what: str, value: str) -> str:
 
 def check_label(place: str, line: int, value: Any) -> Label | None:
     """A label as it is, or None for "unlabelled": null, an empty or a blank string."""
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    if isinstance(value, str):
-        return check_text(place, line, "the label", value)
-    if isinstance(value, bool | int):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)  # writers that know no missing integers turn 1 into 1.0
-    if isinstance(value, list | dict):
-        raise problem(place, line, "the label is a list or an object, but a document has one label at most.")
-    raise problem(place, line, f"the label {value!r} is neither text, a whole number, true nor false.")
+    match value:
+        case None:
+            return None
+        case str():
+            return check_text(place, line, "the label", value) if value.strip() else None
+        case bool() | int():
+            return value
+        case float() if value.is_integer():
+            return int(value)  # writers without missing integers turn 1 into 1.0
+        case list() | dict():
+            raise problem(place, line, "the label is a list or an object, but a document has one label at most.")
+    raise problem(place, line, f"the label {value!r} is not text, an integer, true or false.")
+
+
+class Vocabulary:
+    """Checks a token when it is new, and keeps one string for all its occurrences."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._known: dict[str, str] = {}
+
+    def take(self, token: str, line: int, where: str) -> str:
+        found = self._known.get(token)
+        if found is not None:
+            return found
+        why = unfit(token)
+        if why is not None:
+            raise problem(self._place, line, f"{where} {why}")
+        if len(self._known) == _KNOWN:
+            self._known.clear()  # common tokens are soon back
+        if len(token) <= _TOKEN:
+            self._known[token] = token
+        return token

@@ -7,6 +7,7 @@ largest length, so that neither a binary file nor a compressed bomb can fill the
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -158,3 +159,15 @@ def decode(place: str, number: int, data: bytes, *, first: bool) -> str:
         raise problem(
             place, number, f"byte {error.start + 1} of the line (0x{bad:02x}) is not UTF-8. Convert the file to UTF-8."
         ) from None
+
+
+def read_words(source: str | os.PathLike[str]) -> list[str]:
+    """The entries of a word list, plain or compressed, each once, in their order: one per line, which may be several
+    words; blank lines are skipped."""
+    name = os.fspath(source)
+    with opened(name) as raw:
+        entries = (line.strip() for _, line in lines(place_of(name), raw))
+        found = list(dict.fromkeys(entry for entry in entries if entry))
+    if not found:
+        raise DataFileError(f"{place_of(name)}: the word list is empty. Write one word per line.")
+    return found

@@ -6,7 +6,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.constants import ABREAST
+from tiltfit.kernels.constants import ABREAST, LANES
 from tiltfit.kernels.exponential import exp_of_negative
 
 EDGE_LANES, EDGE_ROWS = 4, 2  # sequences and rows of a that ``outer_block`` takes at a time
@@ -54,19 +54,23 @@ def multiply_step(total: FloatArray, t: int, length: IndexArray, product: FloatA
 def scatter_step(local: FloatArray, t: int, node: FloatArray, first: IndexArray, length: IndexArray) -> None:
     """node[first[n] + min(t, length[n] − 1), y] ← local[t, y, n]. O(L)."""
     for n in range(ABREAST):
-        row = node[first[n] + min(t, length[n] - 1)]
-        for y in range(len(row)):
-            row[y] = local[t, y, n]
+        r = first[n] + min(t, length[n] - 1)
+        for y in range(node.shape[1]):
+            node[r, y] = local[t, y, n]
 
 
 @kernel
-def _product(row: FloatArray, table: FloatArray, n_labels: int, c: int, out: FloatArray) -> None:
-    """out[n] ← Σ_i row[i, n]·table[i, c]."""
-    for n in range(ABREAST):
-        out[n] = 0.0
-    for i in range(n_labels):
-        for n in range(ABREAST):
-            out[n] += row[i, n] * table[i, c]
+def _product(rows: FloatArray, t: int, table: FloatArray, n_labels: int, c: int, out: FloatArray, o: int) -> None:
+    """out[o, c, n] ← Σ_i rows[t, i, n]·table[i, c]."""
+    for n in range(0, ABREAST, LANES):  # a register at a time, if the compiler likes
+        sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+        for i in range(n_labels):
+            factor = table[i, c]
+            sum0 += rows[t, i, n] * factor
+            sum1 += rows[t, i, n + 1] * factor
+            sum2 += rows[t, i, n + 2] * factor
+            sum3 += rows[t, i, n + 3] * factor
+        out[o, c, n], out[o, c, n + 1], out[o, c, n + 2], out[o, c, n + 3] = sum0, sum1, sum2, sum3
 
 
 @kernel
@@ -76,11 +80,10 @@ def forward_block(
 ) -> None:  # fmt: skip
     """ahead[t, C] ← (ahead[t−1]·table[:, C])∘local[t, C]·scale[t] and total[t] += Σ ahead[t, C]. O(L·count)."""
     for c in range(column, column + count):
-        new = ahead[t, c]
-        _product(ahead[t - 1], table, n_labels, c, new)
+        _product(ahead, t - 1, table, n_labels, c, ahead, t)
         for n in range(ABREAST):
-            new[n] *= local[t, c, n] * scale[t, n]
-            total[t, n] += new[n]
+            ahead[t, c, n] *= local[t, c, n] * scale[t, n]
+            total[t, n] += ahead[t, c, n]
 
 
 @kernel
@@ -91,11 +94,10 @@ def backward_block(
     """With b = back[t+1]·table[:, C] + end[t]:  back[t, C] ← local[t, C]∘b·scale[t] and local[t, C] ← ahead[t, C]∘b.
     O(L·count)."""
     for c in range(column, column + count):
-        new = back[t, c]
-        _product(back[t + 1], table, n_labels, c, new)
+        _product(back, t + 1, table, n_labels, c, back, t)
         for n in range(ABREAST):
-            b = new[n] + end[t, n]
-            new[n] = local[t, c, n] * scale[t, n] * b
+            b = back[t, c, n] + end[t, n]
+            back[t, c, n] = local[t, c, n] * scale[t, n] * b
             local[t, c, n] = ahead[t, c, n] * b
 
 
@@ -106,8 +108,11 @@ def outer_block(
 ) -> None:  # fmt: skip
     """out[:, C] += weight∘Σ ahead[t−1] ⊗ back[t, C] over 1 ≤ t < steps, sequence by sequence for lane … lane +
     EDGE_LANES − 1; ``out`` is [P, P, EDGE_LANES]. O(steps·L·count)."""
-    for t in range(1, steps):
+    for n in range(out.shape[2]):
+        m = lane + n
         for i in range(n_labels):
             for c in range(column, column + count):
-                for n in range(out.shape[2]):
-                    out[i, c, n] += weight[lane + n] * ahead[t - 1, i, lane + n] * back[t, c, lane + n]
+                total = 0.0
+                for t in range(1, steps):
+                    total += ahead[t - 1, i, m] * back[t, c, m]
+                out[i, c, n] += weight[m] * total

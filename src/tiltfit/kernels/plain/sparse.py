@@ -20,21 +20,24 @@ def _tile(
     None: all ones). Terms are added in the order of the non-zeros.
     """
     for r in range(first, last):
-        found = out[rows[r]]
+        i = rows[r]
         for c in range(column, column + width):
-            found[c] = base[c]
+            out[i, c] = base[c]
         for j in range(indptr[r], indptr[r + 1]):
             n, factor = indices[j], 1.0
             if data is not None:
                 factor = data[j]
             if inner is not None:
                 factor = inner[n] * factor
-            row = dense[n] if n < len(dense) else more[n - len(dense)]
-            for c in range(column, column + width):
-                found[c] += factor * row[c]
+            if n < len(dense):
+                for c in range(column, column + width):
+                    out[i, c] += factor * dense[n, c]
+            else:
+                for c in range(column, column + width):
+                    out[i, c] += factor * more[n - len(dense), c]
         if outer is not None:
             for c in range(column, column + width):
-                found[c] *= outer[rows[r]]
+                out[i, c] *= outer[i]
 
 
 def sparse_tile(lanes: int, count: int) -> Callable[..., None]:

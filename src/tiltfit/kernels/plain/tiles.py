@@ -12,13 +12,15 @@ def product_tile(
     count: int, rows: FloatArray, i: int, table: FloatArray, k: int, n_labels: int, out: FloatArray, o: int, column: int
 ) -> None:
     """out[o, C] ← rows[i]·table[k, :, C]. O(L·count)."""
-    stop = column + LANES * count
-    for c in range(column, stop):
-        out[o, c] = 0.0
-    for y in range(n_labels):
-        factor = rows[i, y]
-        for c in range(column, stop):
-            out[o, c] += factor * table[k, y, c]
+    for c in range(column, column + LANES * count, LANES):  # a register at a time, if the compiler likes
+        sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
+        for y in range(n_labels):
+            factor = rows[i, y]
+            sum0 += factor * table[k, y, c]
+            sum1 += factor * table[k, y, c + 1]
+            sum2 += factor * table[k, y, c + 2]
+            sum3 += factor * table[k, y, c + 3]
+        out[o, c], out[o, c + 1], out[o, c + 2], out[o, c + 3] = sum0, sum1, sum2, sum3
 
 
 @kernel
@@ -90,6 +92,6 @@ def scatter_tile(
 ) -> None:  # fmt: skip
     """table[indices[k], C] += data[k]·row[C] for start ≤ k < stop. O((stop − start)·count)."""
     for k in range(start, stop):
-        line, factor = table[indices[k]], data[k]
+        n, factor = indices[k], data[k]
         for c in range(column, column + LANES * count):
-            line[c] += factor * row[c]
+            table[n, c] += factor * row[c]
