@@ -32,8 +32,8 @@ from benchmarks.page import mib, table, write_section
 from tiltfit import ConstraintSet, TiltClassifier, expect, feature, word
 from tiltfit.data.corpora import available
 from tiltfit.estimators.encoders import TextEncoder
-from tiltfit.estimators.options import Options
-from tiltfit.estimators.streaming import Stream, online_options
+from tiltfit.estimators.options import Options, online_options
+from tiltfit.estimators.stream import Stream
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
 from tiltfit.methods.joint import solve_jointly
@@ -98,10 +98,10 @@ class Prepared:
     def learner(self, **online: Any) -> tuple[Learner, np.ndarray[Any, Any]]:
         """That of ``fit(solver="online")``, and the rows of the constraints in its ledger."""
         options = replace(self.options, online=online_options({**online, "horizon": len(self.problem.weight)}))
-        width = len(self.classes)
-        stream = Stream.begin(
-            self.problem.model.n_weights // width, width, None, options, TiltClassifier(random_state=0)
-        )
+        estimator = TiltClassifier(random_state=0)
+        estimator.classes_, estimator.strength_ = self.classes, options.strength
+        estimator.n_features_in_ = self.problem.model.n_weights // len(self.classes) - 1
+        stream = Stream.begin(options, estimator)
         rows = stream.enter(self.grounded, self.classes.tolist())
         if stream.learner.online.is_printed:
             stream.learner.unlabelled_in_all = len(self.problem.weight)

@@ -112,11 +112,11 @@ def test_the_model_predicts(folder: Path, tmp_path: Path) -> None:
 def test_options_reach_the_learner(folder: Path, tmp_path: Path) -> None:
     how = ("--steps", "printed", "--eta0", 0.5, "--batch-size", 7, "--horizon", 1000, "--gamma", 0.5, "--seed", 3)
     trained(folder, "-o", tmp_path / "m.tilt", *how)
-    learner = load(tmp_path / "m.tilt")._stream.learner
+    learner = load(tmp_path / "m.tilt").stream_.learner
     assert (learner.online.steps, learner.online.eta0, learner.online.batch_size) == ("printed", 0.5, 7)
     assert (learner.online.horizon, learner.gamma) == (1000, 0.5)
     trained(folder, "-o", tmp_path / "plain.tilt", "--batch-size", 7)
-    assert load(tmp_path / "plain.tilt")._stream.place["size"] == 70  # whole steps, and no less than a chunk
+    assert load(tmp_path / "plain.tilt").stream_.place["size"] == 70  # whole steps, and no less than a chunk
 
 
 def test_passes_come_nearer_to_the_batch_solution(folder: Path, tmp_path: Path) -> None:
@@ -127,8 +127,8 @@ def test_passes_come_nearer_to_the_batch_solution(folder: Path, tmp_path: Path) 
     assert ", 10 times, in " in out
     assert "pass 9 of 10 done" in err
     wanted, once, often = (load(tmp_path / f"{name}.tilt") for name in ("b", "one", "many"))
-    assert often._stream.learner.seen == 10 * N
-    assert often._stream.learner.n == once._stream.learner.n == N  # the same data, not ten times as many
+    assert often.stream_.learner.seen == 10 * N
+    assert often.stream_.learner.n == once.stream_.learner.n == N  # the same data, not ten times as many
     # 0.05 against 0.27; where documents that come again count as new ones, it is 0.29.
     assert np.linalg.norm(often.coef_ - wanted.coef_) < 0.5 * np.linalg.norm(once.coef_ - wanted.coef_)
 

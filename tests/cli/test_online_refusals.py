@@ -32,7 +32,7 @@ def failed(folder: Path, tmp_path: Path, *arguments: object, kept: int = 0, **ho
     output = tmp_path / "m.tilt"
     code, out, err = online(folder, "-o", output, *arguments, **how)
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert (load(output)._stream.place["taken"] if output.exists() else 0) == kept
+    assert (load(output).stream_.place["taken"] if output.exists() else 0) == kept
     if kept:
         advice = f" {output} holds what was learned from {kept} documents: --resume continues from there.\n"
         assert err.endswith(advice)
@@ -101,7 +101,7 @@ def test_a_label_that_is_no_class(folder: Path, tmp_path: Path, after: int) -> N
     assert "Learned from 300 documents" in out
     assert "Left out 2 records:" in out
     assert 'Did you mean "hockey"?' in out
-    assert load(tmp_path / "m.tilt")._stream.place["taken"] == 0
+    assert load(tmp_path / "m.tilt").stream_.place["taken"] == 0
 
 
 def test_a_label_first_seen_late(folder: Path, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_only_models_that_learn_online_can_go_on(folder: Path, tmp_path: Path) -
     assert "is also an input" in refused("train", "--online", folder / "d.jsonl", "-o", tmp_path / "o.tilt", "--from",
                                          tmp_path / "o.tilt")  # fmt: skip
     model = load(tmp_path / "o.tilt")
-    model._stream.place = {}
+    model.stream_.place = {}
     model.save(tmp_path / "o.tilt")
     code, _, err = online(folder, "-o", tmp_path / "o.tilt", "--resume")
     assert (code, "does not say where it is in its data" in err) == (2, True)
@@ -327,7 +327,7 @@ def test_a_place_that_cannot_be_one(change: dict[str, object]) -> None:
 def test_a_damaged_place_is_named(folder: Path, tmp_path: Path) -> None:
     trained(folder, "-o", tmp_path / "m.tilt")
     model = load(tmp_path / "m.tilt")
-    model._stream.place["taken"] = -3
+    model.stream_.place["taken"] = -3
     model.save(tmp_path / "m.tilt")
     code, _, err = online(folder, "-o", tmp_path / "m.tilt", "--resume")
     assert (code, "m.tilt is damaged: " in err) == (2, True)

@@ -77,7 +77,7 @@ def test_after_a_crash_at_any_chunk(
     if kept is None:
         assert not (tmp_path / "m.tilt").exists()
     else:
-        place = load(tmp_path / "m.tilt")._stream.place
+        place = load(tmp_path / "m.tilt").stream_.place
         assert (place["passes"], place["taken"]) == kept
     _, err = trained(folder, "-o", tmp_path / "m.tilt", *how, "--resume")
     assert ("Resuming the run" in err) is (kept is not None)
@@ -95,7 +95,7 @@ def test_sequences_from_standard_input(folder: Path, tmp_path: Path) -> None:
     )
     assert code == 2, err
     assert "--resume continues" in err
-    assert load(tmp_path / "m.tilt")._stream.place["taken"] == 2 * CHUNK
+    assert load(tmp_path / "m.tilt").stream_.place["taken"] == 2 * CHUNK
     out, err = trained(folder, "-o", tmp_path / "m.tilt", "--resume", data="s.conll", stdin=whole)
     assert "after 128 sequences" in err
     assert "172 of them now" in out
@@ -149,7 +149,7 @@ def test_ctrl_c_while_reading(
         assert "before anything was learned" in err
         assert not (tmp_path / "m.tilt").exists()
     else:
-        assert load(tmp_path / "m.tilt")._stream.place["taken"] == kept
+        assert load(tmp_path / "m.tilt").stream_.place["taken"] == kept
 
 
 def test_signals_that_are_ignored_stay_ignored(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,7 +353,7 @@ while True:
     if code is None:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if os.path.exists(f"{folder}/m.tilt"):
-        places.add(load(f"{folder}/m.tilt")._stream.place["taken"])  # never a damaged file
+        places.add(load(f"{folder}/m.tilt").stream_.place["taken"])  # never a damaged file
     if code == 0:
         break
     assert code == -signal.SIGKILL, code

@@ -62,7 +62,7 @@ def test_names_of_a_vocabulary_do_not_outlive_it() -> None:
 
 def test_it_is_the_solution_with_a_vocabulary() -> None:
     """Here no words share a column, so hashing only moves columns about."""
-    bag = classifier().fit(TEXTS)._encoder.bag
+    bag = classifier().fit(TEXTS).encoder_.bag
     assert bag is not None
     labels = ["hockey", None, "baseball", None] * 3
     for constraints, options in (((), {}), ([expect("hockey").at_least(0.6)], {"penalize_intercept": False})):
@@ -102,7 +102,7 @@ def test_a_hashed_classifier_comes_back_whole(tmp_path: Path) -> None:
     document, _ = read(tmp_path / "m.tilt")
     bag = {"weighting": "hashing", "size": SIZE, "n": len(TEXTS), "frequency": "idf.frequency"}
     assert document["encoder"] == {"kind": "text", "bag": bag}
-    assert len(pickle.dumps(clf._model_names)) < 500
+    assert len(pickle.dumps(clf.names_)) < 500
 
 
 def test_tables_hash_their_text_columns(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def test_base_probabilities_of_the_training_rows_are_known_while_fitting():
     base = np.array([[0.5, 0.5]] * 4 + [[0.01, 0.99]] * 2)
     clf = TiltClassifier([PUCK], base=base)
     assert clf.fit_predict(TEXTS, Y).tolist()[4:] == ["hockey", "hockey"]
-    with pytest.raises(UnsupportedError, match="say nothing of other rows"):
+    with pytest.raises(UnsupportedError, match="say nothing about other rows"):
         clf.project(TEXTS)
 
 
@@ -109,7 +109,7 @@ def test_classifier_keeps_the_best_round(solver):
     scores = [r.dev_score for r in clf.history_]
     assert clf.score(*DOCUMENTS) == max(scores)
     assert clf.converged_
-    assert "the best on the development set" in clf._message
+    assert "the best on the development set" in clf.message_
 
 
 @pytest.mark.parametrize("options", [{"solver": s} for s in SOLVERS] + [{"weights": "observed"}], ids=str)

@@ -40,7 +40,7 @@ def test_no_step_sweeps_over_a_million_rows(rule, monkeypatch):
     assert touched
     assert {n for n, _ in touched} == {WIDE + 1}
     assert max(n for _, n in touched) <= 4 * 10 + 1
-    assert np.sum(model._stream.learner.nodes.settled > 0) <= 60 * 10 + 1
+    assert np.sum(model.stream_.learner.nodes.settled > 0) <= 60 * 10 + 1
 
 
 def test_a_tagger_looks_at_the_attributes_of_its_tokens_alone(monkeypatch):

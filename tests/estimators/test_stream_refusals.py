@@ -67,7 +67,11 @@ LATER = {
     "too few labels": (classifier, lambda m: m.partial_fit(["x", "y"], ["h"]), "2 rows|2 .*1|1 .*2"),
     "too few tags": (tagger, lambda m: m.partial_fit([["x", "y"]], [["a"]]), "2 positions"),
     "y that is no list": (tagger, lambda m: m.partial_fit([["x"]], 5), "y must be a list"),
-    "a negative weight": (classifier, lambda m: m.partial_fit(["x"], sample_weight=[-1]), "negative"),
+    "a negative weight": (
+        classifier,
+        lambda m: m.partial_fit(["x"], sample_weight=[-1]),
+        "must be a number of at least 0",
+    ),
     "no weight, of other rows": (classifier, lambda m: m.partial_fit(["x"], sample_weight=[0, 0]), "has 2 entries"),
     "no weight, of other sequences": (tagger, lambda m: m.partial_fit([["x"]], sample_weight=[0, 0]), "has 2 entries"),
     "no weight, and no label": (classifier, lambda m: m.partial_fit(["x"], ["z"], sample_weight=[0]), "'z'"),
@@ -229,15 +233,15 @@ def test_a_lost_condition_ends_a_stream_and_nothing_else(kind, lost_first, tmp_p
         assert list(again.predict(X)) == list(model.predict(X))
         with pytest.raises(UnsupportedError, match="has x.*to go on, fit again"):
             again.partial_fit(X)
-        ledger = again._stream.learner.ledger
-        titles = {again._constraints[key[0]].title for key in ledger.keys}
+        ledger = again.stream_.learner.ledger
+        titles = {again.constraints_[key[0]].title for key in ledger.keys}
         assert "kept" in titles
-        assert len(again._constraints) == len(constraints) - 1 + (kind == "tagger")
+        assert len(again.constraints_) == len(constraints) - 1 + (kind == "tagger")
         # The prices are still those of their constraints.
-        before = model._stream.learner
-        wanted = {model._constraints[k[0]].title: p for k, p in zip(before.ledger.keys, before.prices(), strict=True)}
-        for key, price in zip(ledger.keys, again._stream.learner.prices(), strict=True):
-            assert price == wanted[again._constraints[key[0]].title]
+        before = model.stream_.learner
+        wanted = {model.constraints_[k[0]].title: p for k, p in zip(before.ledger.keys, before.prices(), strict=True)}
+        for key, price in zip(ledger.keys, again.stream_.learner.prices(), strict=True):
+            assert price == wanted[again.constraints_[key[0]].title]
         model = again
 
 
@@ -288,7 +292,7 @@ def test_a_damaged_stream_is_refused(case, honest, tmp_path):
     document, arrays = read(honest)
     # Tables may be written without their zeros: here as they are, so that they can be damaged.
     arrays = {name: np.array(values) for name, values in arrays.items()}
-    stream = load(honest)._stream.learner
+    stream = load(honest).stream_.learner
     for name, table in (("nodes", stream.nodes), ("edges", stream.edges)):
         for part in ("value", "square"):
             for key in [k for k in arrays if k.startswith(f"{name}.{part}")]:

@@ -94,7 +94,7 @@ def uncut(kind, steps, batch_size=8):
 
 def state(model):
     """All that the next step needs, as arrays."""
-    learner = model._stream.learner
+    learner = model.stream_.learner
     ledger = learner.ledger
     order = sorted(range(len(ledger)), key=lambda k: repr(ledger.keys[k]))
     found = {
@@ -102,7 +102,7 @@ def state(model):
         "declared": ledger.declared[order],
         "counts": np.array([learner.seen, learner.unlabelled, learner.positions, learner.seed]),
         "numbers": np.array([learner.clock, learner.size, learner.alpha, learner.gamma, learner.n]),
-        "apart": np.array(sorted(model._stream.apart.items()), dtype=float),
+        "apart": np.array(sorted(model.stream_.apart.items()), dtype=float),
     }
     for name in ("nodes", "edges"):
         table = getattr(learner, name)
@@ -113,7 +113,7 @@ def state(model):
 
 def same(one, other, tol=0.0):
     a, b = state(one), state(other)
-    assert sorted(map(repr, one._stream.learner.ledger.keys)) == sorted(map(repr, other._stream.learner.ledger.keys))
+    assert sorted(map(repr, one.stream_.learner.ledger.keys)) == sorted(map(repr, other.stream_.learner.ledger.keys))
     for name, values in a.items():
         if tol:
             np.testing.assert_allclose(b[name], values, atol=tol, rtol=tol, err_msg=name)
@@ -139,7 +139,7 @@ def test_the_order_of_saved_arrays_is_that_of_the_ledger(tmp_path):
     model = stream("tagger", [16])
     model.save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
-    assert again._stream.learner.ledger.keys == model._stream.learner.ledger.keys
+    assert again.stream_.learner.ledger.keys == model.stream_.learner.ledger.keys
     again.save(tmp_path / "n.tilt")
     assert (tmp_path / "m.tilt").read_bytes() == (tmp_path / "n.tilt").read_bytes()
 
@@ -193,7 +193,7 @@ def test_partial_fit_goes_on_after_fit_online(kind, tmp_path):
 
     model, X, y = fitted()
     before = model.coef_.copy()
-    learner = model._stream.learner
+    learner = model.stream_.learner
     assert (learner.seen, learner.n) == (N, N)
     model.save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
@@ -210,11 +210,11 @@ def test_partial_fit_goes_on_after_fit_online(kind, tmp_path):
 def test_at_most_the_horizon_counts(kind):
     """n of a stream is what was seen, but no more than the horizon; supports are scaled to it."""
     growing, wide = stream(kind, [24]), stream(kind, [24], online={"horizon": 10 * N})
-    assert growing._stream.learner.n == wide._stream.learner.n == N
-    assert growing._stream.learner.clock == pytest.approx(sum(1 / t for t in range(1, N + 1)))
+    assert growing.stream_.learner.n == wide.stream_.learner.n == N
+    assert growing.stream_.learner.clock == pytest.approx(sum(1 / t for t in range(1, N + 1)))
     np.testing.assert_array_equal(growing.coef_, wide.coef_)
     half = stream(kind, [24], online={"horizon": N // 2})
-    learner = half._stream.learner
+    learner = half.stream_.learner
     assert learner.n == N // 2
     rows = np.arange(len(learner.ledger))
     support = learner.ledger.column("support")
@@ -292,7 +292,7 @@ def test_single_tokens_do_not_spoil_constraints_on_edges():
     model = TiltTagger(constraints, classes=["a", "b"], online={"batch_size": 1}, features={"hashing": 32})
     model.partial_fit([["x"], ["x"], ["y", "x", "x"], ["x", "y"], ["x"]])
     assert np.all(np.isfinite(model.coef_))
-    assert all(np.isfinite(price) for price in model._prices.values())
+    assert all(np.isfinite(price) for price in model.prices_.values())
     assert [entry.support for entry in model.constraint_report_] == [6, 3]
 
 
@@ -357,5 +357,5 @@ def test_clones_and_parameters(kind):
     again.set_params(online={"steps": "printed"})
     _, X, y = begin(kind)
     again.partial_fit(X, y)
-    assert again._stream.learner.online.steps == "printed"
-    assert model._stream.learner.online.steps == "adaptive"
+    assert again.stream_.learner.online.steps == "printed"
+    assert model.stream_.learner.online.steps == "adaptive"

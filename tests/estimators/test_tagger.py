@@ -421,7 +421,7 @@ def test_same_bits_at_any_number_of_threads(solver):
     assert np.array_equal(one.coef_, other.coef_)
     assert np.array_equal(one.transitions_, other.transitions_)
     assert one.objective_ == other.objective_
-    assert one._prices == other._prices
+    assert one.prices_ == other.prices_
     for a, b in zip(one.project(X), other.project(X), strict=True):
         assert np.array_equal(a, b)
     assert one.predict(X) == other.predict(X)
@@ -493,7 +493,7 @@ def test_a_fit_that_fails_at_its_very_end_leaves_the_tagger_as_it_was(monkeypatc
     def fail(*_):
         raise Interrupted
 
-    monkeypatch.setattr("tiltfit.estimators.tagger.report", fail)
+    monkeypatch.setattr("tiltfit.estimators.estimator.report_constraints", fail)
     with pytest.raises(Interrupted):
         tagger.fit(ADS[:2])
     assert tagger.coef_ is coef

@@ -143,7 +143,7 @@ def test_project_solves_on_new_sequences_and_obeys_rules():
     ]
     rule = expect.repeats().at_most(0)
     tagger = TiltTagger([*(s.constraint for s in said), rule, *WORDS]).fit(ADS)
-    tagger._constraints = ConstraintSet((*(s.constraint for s in said), rule), tuple(tagger.classes_.tolist()))
+    tagger.constraints_ = ConstraintSet((*(s.constraint for s in said), rule), tuple(tagger.classes_.tolist()))
     new = [["big", "room", "phone"], ["call", "garden", "big", "Ann"]]
     world = World(new, tagger.classes_.tolist())
     ranked = [{tuple(y): p for y, p in best} for best in tagger.predict_k_best(new, 100)]

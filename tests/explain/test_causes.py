@@ -125,7 +125,7 @@ def values(tokens, labels):
 
 @pytest.mark.parametrize("project", [False, True])
 def test_tokens_against_all_label_sequences(tagger, project):
-    prices = np.array([tagger._prices[(k, -1, None)] for k in range(4)])
+    prices = np.array([tagger.prices_[(k, -1, None)] for k in range(4)])
     found = why(tagger, SEQUENCES, project=project, top=None)  # what it was fitted on, so that prices are the same
     assert [(c.index, c.position) for c in found] == [(i, t) for i, s in enumerate(SEQUENCES) for t in range(len(s))]
     for i, tokens in enumerate(SEQUENCES):

@@ -9,7 +9,7 @@ import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, expect, punctuation, why, word
 from tiltfit.errors import TiltfitWarning, UnsupportedError
-from tiltfit.explain.origins import origins, weights_of
+from tiltfit.explain.origins import origins
 
 TEXTS = ["puck goal ice", "puck ice", "goal puck", "bat ball base", "bat base", "ball bat puck", "ice rink", "gym run"]
 SAID = [
@@ -29,7 +29,7 @@ def classifier() -> TiltClassifier:
 def test_parts_sum_to_the_weights_and_little_is_left(classifier):
     found = {origin.name: origin for origin in origins(classifier, TEXTS, Y)}
     assert list(found) == ["labels", "labels that are ruled out", "puck", "bat", "ice", "what the fit left undone"]
-    whole = weights_of(classifier)
+    whole = classifier.infer(TEXTS).weights()
     assert sum(origin.weights for origin in found.values()) == pytest.approx(whole, abs=1e-12)
     assert np.abs(found["what the fit left undone"].weights).max() < 1e-6 * np.abs(whole).max()
 
@@ -39,14 +39,14 @@ def test_each_part_is_the_integral_of_its_covariances(classifier):
     names, L = list(classifier.classes_), 2
     hockey = np.eye(L)[names.index("hockey")]
     tables = {"puck": [(hockey, -1)], "bat": [(1 - hockey, -1)], "ice": [(np.eye(L)[k], k) for k in range(L)]}
-    X = np.asarray(classifier._matrix(TEXTS).todense())
+    X = np.asarray(classifier.infer(TEXTS).model.features.X.todense())
     p = classifier.predict_proba(TEXTS)
     p[6, names.index("baseball")] = 0.0  # the rule
     tilt = {name: np.zeros((8, L)) for name in tables}
     for k, (name, listed) in enumerate(tables.items()):
         for table, component in listed:
             fires = np.array([name in text.split() for text in TEXTS])
-            tilt[name] += classifier._prices[(k, component, None)] * np.outer(fires, table)
+            tilt[name] += classifier.prices_[(k, component, None)] * np.outer(fires, table)
     whole, steps = sum(tilt.values()), 2000
     found = {origin.name: origin.weights for origin in origins(classifier, TEXTS, Y)}
     for name in tables:
@@ -84,7 +84,7 @@ def test_sequences_with_edges_groups_of_labels_and_prices_of_their_own():
     assert [origin.kind for origin in found[:2]] == ["labels", "rule"]
     assert {origin.name for origin in found[2:-1]} <= {"call", "commas", "stay", "once", "end"}
     assert len(found) > 5
-    whole = weights_of(fitted)
+    whole = fitted.infer(SEQUENCES).weights()
     assert sum(origin.weights for origin in found) == pytest.approx(whole, abs=1e-12)
     assert np.abs(found[-1].weights).max() < 1e-5 * np.abs(whole).max()
     for cause in why(fitted, SEQUENCES[:1], train=(SEQUENCES, y)):

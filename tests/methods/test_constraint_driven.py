@@ -165,7 +165,7 @@ def test_a_development_set_keeps_the_best_round():
         ADS, TAGS, dev=(ADS[:2], [TAGS[0], ["s", "s", "c", "c"]])
     )  # fmt: skip
     assert all(score is not None for score in told)
-    assert "best on the development set" in found._message
+    assert "best on the development set" in found.message_
 
 
 def test_all_labelled_is_supervised():

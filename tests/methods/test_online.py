@@ -63,7 +63,7 @@ def alike(online, batch, objective, expectation):
 
 def within_dual_bounds(estimator):
     """−c·θ of every part of U is where U* is finite."""
-    learner = estimator._stream.learner
+    learner = estimator.stream_.learner
     ledger, rows = learner.ledger, np.arange(len(learner.ledger))
     total = ledger.total(rows, learner.growth)
     part, origin, duals = ledger._parts(rows, total if ledger.per_firing else None)
@@ -75,7 +75,7 @@ def within_dual_bounds(estimator):
 
 def own_prices(estimator):
     """Prices as the learner has them."""
-    learner = estimator._stream.learner
+    learner = estimator.stream_.learner
     return dict(zip(learner.ledger.keys, learner.prices(), strict=True))
 
 
@@ -98,7 +98,7 @@ def test_documents_converge_to_the_batch_solution(name, scale):
     alike(online, batch, objective=0.02, expectation=0.03)
     within_dual_bounds(online)
     for key, price in own_prices(online).items():
-        assert price == pytest.approx(batch._prices[key], abs=0.03)
+        assert price == pytest.approx(batch.prices_[key], abs=0.03)
 
 
 @pytest.mark.parametrize("name", ["about", "l1", "exactly", "many"])

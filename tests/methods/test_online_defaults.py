@@ -79,4 +79,4 @@ def test_instances_a_step(make, X, step, monkeypatch):
         sizes.clear()
         model = make([expect("a", given=word("x")).about(0.9)], classes=["a", "b"], online=online).partial_fit(X)
         assert sizes == [size] * (len(X) // size) + [len(X) % size] * (len(X) % size > 0)
-        assert model._stream.learner.step_size == size
+        assert model.stream_.learner.step_size == size

@@ -75,7 +75,7 @@ def test_a_fit_of_documents(scale, penalize_intercept):
     table = weights.reshape(D + 1, 3)
     np.testing.assert_allclose(found.coef_, table[:-1].T, **EXACT)
     np.testing.assert_allclose(found.intercept_, table[-1], **EXACT)
-    learner = found._stream.learner
+    learner = found.stream_.learner
     np.testing.assert_allclose(learner.prices(), prices / support, **EXACT)
     assert np.abs(prices).min() > 1e-3  # they have moved, if only a little
     assert np.abs(table).max() > 0.1
@@ -98,7 +98,7 @@ def test_a_stream_of_documents(horizon):
     for a, b in ((0, 7), (7, 8), (8, N)):
         found.partial_fit(X[a:b], y[a:b])
     np.testing.assert_allclose(np.vstack([found.coef_.T, found.intercept_]), weights.reshape(D + 1, 3), **EXACT)
-    by_constraint = {key[0]: price for key, price in found._prices.items()}
+    by_constraint = {key[0]: price for key, price in found.prices_.items()}
     np.testing.assert_allclose([by_constraint[k] for k in range(3)], prices / sizes(N).support, **EXACT)
 
 
@@ -161,7 +161,7 @@ def tagger(**options):
 def transcribed_sequences(found, X, y):
     """With the attributes that the tagger gives to tokens and edges."""
     listed = as_sequences(X)
-    model = found._encoder.model(found._encoder.transform(listed), listed, CLASSES, Workers(), valid=False)
+    model = found.encoder_.model(found.encoder_.transform(listed), listed, CLASSES, Workers(), valid=False)
     dense, kinds = sparse.csr_array(model.features.nodes.X).toarray(), model.features.kinds
     rows = []
     for s, x in enumerate(X):
@@ -188,7 +188,7 @@ def test_a_fit_of_sequences(scale):
         sizes=lambda t: Sizes(len(X), unlabelled.sum(), support),
     )  # fmt: skip
     np.testing.assert_allclose(both_tables(found), weights, **EXACT)
-    np.testing.assert_allclose(found._stream.learner.prices(), prices / support, **EXACT)
+    np.testing.assert_allclose(found.stream_.learner.prices(), prices / support, **EXACT)
     assert np.abs(prices).min() > 1e-3
 
 
@@ -202,5 +202,5 @@ def test_a_stream_of_sequences():
         eta0=ETA0, sizes=lambda t: Sizes(t, unlabelled[:t].sum(), fires[:t].sum(axis=0)),
     )  # fmt: skip
     np.testing.assert_allclose(both_tables(found), weights, **EXACT)
-    by_constraint = {key[0]: price for key, price in found._prices.items()}
+    by_constraint = {key[0]: price for key, price in found.prices_.items()}
     np.testing.assert_allclose([by_constraint[k] for k in range(5)], prices / fires.sum(axis=0), **EXACT)

@@ -101,12 +101,12 @@ def agree(cell: Cell, found) -> None:
     assert np.all(np.isfinite(lam)), "weights are not finite"
     here = world.at(lam)
     rows = [] if statement is None else statement.rows(here)
-    if not METHODS[cell.method].follows and {row.key for row in rows} != set(found._prices):
+    if not METHODS[cell.method].follows and {row.key for row in rows} != set(found.prices_):
         unmoved(cell, found)
         return
     allowed = oracle.agreeing(here) if statement is None else statement.allowed(here)
-    assert {row.key for row in rows} == set(found._prices), "rows differ"
-    prices = [found._prices[row.key] for row in rows]
+    assert {row.key for row in rows} == set(found.prices_), "rows differ"
+    prices = [found.prices_[row.key] for row in rows]
     if cell.inference == "sampled":
         q, value, near = *oracle.check_sampled(here, rows, prices, allowed, found.constraint_report_.entries), ROUGH
     else:

@@ -114,7 +114,7 @@ class EarlierRun:
         from tiltfit import load
 
         model = load(path)
-        stream = vars(model).get("_stream")
+        stream = model.stream_
         if stream is None:
             raise UnsupportedError(
                 f"{path} was not trained with --online, so its training cannot continue. Begin another with --online."

@@ -99,7 +99,7 @@ class Run:
             at = self.place
             self.place = Place(run=at.run, size=at.size, passes=at.passes, head=at.head)
             if self.place.passes:
-                self.model._stream.repeat()
+                self.model.stream_.repeat()
         since = self.place.taken
         with self._job.data.chunks(
             self._job.task, self._job.sources, labels=not self._job.ignore_labels, columns=self._columns,
@@ -219,7 +219,7 @@ class Run:
     def _write(self) -> None:
         with undisturbed():
             model = self.model
-            model._stream.place = self.place.document()
+            model.stream_.place = self.place.document()
             model.save(self._job.output)
             self._written = self.place
 

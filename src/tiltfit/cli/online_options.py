@@ -111,7 +111,7 @@ class Plan:
     @staticmethod
     def of(given: OnlineOptions, task: Task, sources: Sequence[str], earlier: EarlierRun | None) -> Plan:
         """Return the plan that the options state; refuses numbers and words that make no sense."""
-        from tiltfit.estimators.streaming import online_options
+        from tiltfit.estimators.options import online_options
 
         passes = 1 if given.passes is None else given.passes
         checkpoint = CHECKPOINT if given.checkpoint is None else given.checkpoint
@@ -122,7 +122,7 @@ class Plan:
         if on_error not in _ON_ERROR:
             raise DataError(f"--on-error {on_error!r} must be fail or skip.{did_you_mean(on_error, _ON_ERROR)}")
         _refuse_another_pass(passes, sources)
-        online = online_options(given.learner) if earlier is None else earlier.model._stream.learner.online
+        online = online_options(given.learner) if earlier is None else earlier.model.stream_.learner.online
         step = online.size(sequences=task.is_sequences)
         size = step * -(-CHUNK // step)
         return Plan(passes, checkpoint, on_error, given.resume, given.fresh, given.verbose, size, step, earlier)

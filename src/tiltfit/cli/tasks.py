@@ -136,7 +136,7 @@ def noun_of(task: Task) -> str:
 def columns_of(task: Task, model: TiltClassifier | TiltTagger, text: str) -> list[str]:
     """Return the columns that a model needs besides text or tokens, so that they need not be named again."""
     if task.is_sequences:
-        return columns_named(model._constraints)
+        return columns_named(model.constraints_)
     return [name for name in getattr(model, "columns_in_", ()) if name != text]
 
 

@@ -61,7 +61,7 @@ def train(
             statements = read_constraints(constraints)
             kind = choose_task(ctx, task, data, statements)
         else:
-            statements = earlier.model._constraints
+            statements = earlier.model.constraints_
             kind = task_of(ctx, earlier.path, earlier.model, data)
         parameters = training.parameters(kind)
         job = Job(kind, data, reading, statements, classes, ignore_labels, parameters, output, constraints_from_labels)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
-from tiltfit.estimators.options import CLASSIFIERS, TAGGERS
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.methods.catalogue import METHODS
 
 ALL = "all"
@@ -39,7 +39,7 @@ class Cell:
         return str(self.parameters["method"])
 
 
-def cells(methods: Any, shared: Mapping[str, Any], estimator: type) -> tuple[Cell, ...]:
+def cells(methods: Any, shared: Mapping[str, Any], estimator: type[TiltEstimator]) -> tuple[Cell, ...]:
     """The cells that ``methods=`` asks for; ``shared`` parameters hold for all of them. Raises by name."""
     known = _parameters(estimator)
     for name in shared:
@@ -68,7 +68,7 @@ def _named(methods: Any) -> list[tuple[str, Any]]:
     return [(word if isinstance(word, str) else repr(word), word) for word in methods]
 
 
-def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], estimator: type) -> Cell:
+def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], estimator: type[TiltEstimator]) -> Cell:
     if isinstance(given, str):
         given = of_word(given)
     if not isinstance(given, Mapping):
@@ -87,12 +87,11 @@ def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], es
     return _with_model(Cell(name, {**shared, **given}), estimator)
 
 
-def _with_model(cell: Cell, estimator: type) -> Cell:
+def _with_model(cell: Cell, estimator: type[TiltEstimator]) -> Cell:
     """With a model that the method can train, if none was named and it cannot train the usual one."""
-    usual = inspect.signature(estimator).parameters["model"].default
-    others = TAGGERS if usual in TAGGERS else CLASSIFIERS
+    usual, *_ = models = estimator.task.models
     method = METHODS[cell.method]
-    model = next((model for model in others if model not in method.why_not), usual)
+    model = next((model for model in models if model not in method.why_not), usual)
     if "model" in cell.parameters or model == usual:
         return cell
     why = f"with model={model!r}, since method={method.name!r} cannot train {usual!r}"
@@ -107,10 +106,10 @@ def of_word(word: str) -> dict[str, Any]:
     return {"method": method, "model": model} if slash else {"method": method}
 
 
-def _parameters(estimator: type) -> list[str]:
+def _parameters(estimator: type[TiltEstimator]) -> list[str]:
     return [name for name in inspect.signature(estimator).parameters if name not in ("constraints", "callback")]
 
 
-def _check_parameter(name: str, known: list[str], what: str, estimator: type) -> None:
+def _check_parameter(name: str, known: list[str], what: str, estimator: type[TiltEstimator]) -> None:
     if name not in known:
         raise DataError(f"{what} is no parameter of {estimator.__name__}.{did_you_mean(name, known)}")

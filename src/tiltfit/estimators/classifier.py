@@ -2,58 +2,41 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tiltfit.arrays import FloatArray
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
-from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.estimators import classifier_stream
-from tiltfit.estimators.base import LostBase, log_base, refuse_impossible_labels
-from tiltfit.estimators.development import development, naming_dev, parts
-from tiltfit.estimators.encoders import (
-    Matrix,
-    TableEncoder,
-    TextEncoder,
-    as_matrix,
-    has_text,
-    matrix_inputs,
-)
-from tiltfit.estimators.learning import fitted_prices, ground_for, learn, projected, report, warn, warned_already
-from tiltfit.estimators.notebook import ShownWithReport
-from tiltfit.estimators.options import Options, threads
+from tiltfit.errors import DataError
+from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
+from tiltfit.estimators.estimator import TiltEstimator, warned_already
+from tiltfit.estimators.options import Options
+from tiltfit.estimators.reference import LostBase, log_base, refuse_impossible_labels
 from tiltfit.estimators.starts import matched_weights
-from tiltfit.estimators.streaming import Settled, Stream, keep_stream, learn_more
+from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
-from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback, Development, Fit
-from tiltfit.methods.method import Task
-from tiltfit.methods.problem import Problem
-from tiltfit.models.generative import GENERATIVE, refuse_counts
+from tiltfit.inference.potentials import Potentials
+from tiltfit.methods.history import Callback
+from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.log_linear import LogLinear
-from tiltfit.models.model import Model
-from tiltfit.models.registry import MODELS, make_model
-from tiltfit.projections.grounding import Grounded, Grounding, ground
-from tiltfit.samples.labels import as_objects, find_unlabelled, row_targets, warn_unspoken_classes
+from tiltfit.samples.labels import as_objects, find_unlabelled
 from tiltfit.samples.sample import Sample
+from tiltfit.samples.task import DOCUMENTS, Task
 
-logger = logging.getLogger("tiltfit")
+Encoder = TextEncoder | TableEncoder | None  # None: X is a matrix
 
 
-class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     """min_λ  Σ_labelled −log p_λ(y|x) + α/2·‖λ‖² + γ·min_q [Σ_unlabelled D(q‖p_λ) + U(E_q[f′])]     (Eq. 6)
 
     A maximum-entropy classifier p_λ learned from labels, from constraints on unlabelled rows, or from both.
@@ -158,8 +141,8 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
     ['hockey', 'baseball']
     """
 
+    task: ClassVar[Task] = DOCUMENTS
     coef_, intercept_ = Settled(), Settled()
-    _stream: Stream
 
     def __init__(
         self,
@@ -220,26 +203,19 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         Parameters
         ----------
         X : list of texts, array, sparse matrix, data frame or dict of columns
-            What conditions look at and the model learns from.
+            The documents or rows that conditions look at and the model learns from.
         y : list, optional
             Labels; None, NaN or −1 for unlabelled rows, a set where the label is one of its members. None: nothing is
             labelled.
         sample_weight : array, optional
-            One a row.
+            One per row.
         dev : (X_dev, y_dev), optional
             After every round the model is scored there (accuracy; unlabelled rows do not count), and the best round's
             model is kept.
         patience : int
             With ``dev``: stop after so many rounds without a better score.
         """
-        before = dict(self.__dict__)
-        try:
-            fit = self._fit(X, y, sample_weight, dev, patience)
-        except BaseException:
-            self.__dict__ = before
-            raise
-        warn(self, fit, self.__dict__.pop("_lost_constraints", ()))
-        return self
+        return super().fit(X, y, sample_weight, dev=dev, patience=patience)
 
     def fit_predict(
         self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5
@@ -251,86 +227,6 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             q = self._project(X, y, "solve", sample_weight, fitting=True)
         return np.asarray(self.classes_[q.argmax(axis=1)])
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
-        options, kept_aside = Options.of(self), parts(dev, patience)
-        constraints = ConstraintSet.of(self.constraints)
-        encoder, matrix, inputs = self._learn_encoder(X, options.vectorizer(self.vectorizer))
-        classes, labels, banned = row_targets(
-            y,
-            inputs.n,
-            constraints.classes if self.classes is None else self.classes,
-            [name for c in constraints for name in c.names],
-        )
-        constraints = constraints.with_classes(classes.tolist())
-        options.check(constraints, inputs.unit)
-        weight = self._weights(sample_weight, matrix)
-        workers = options.workers()
-        q0 = log_base(self.base, X, inputs.n, classes, fitting=True)
-        refuse_impossible_labels(q0, labels, classes, banned)
-        names = encoder.names if encoder is not None else self._names()
-        refuse_counts(options.model, matrix, names)
-        is_hashed = bool(names and buckets(names))
-        occupied = is_hashed and options.solver != "online" and MODELS[options.model].linear
-        plain = _model(matrix, len(classes), q0, workers, occupied=occupied)
-        model = make_model(options.model, plain, classes.tolist())
-        grounded = ground_for(
-            options.method, constraints,
-            Sample(inputs, classes.tolist(), plain.structure, labels, weight, banned), options.strength,
-            Grounding(
-                workers, online=options.solver == "online",
-                separate="rows" not in options.method.needs,
-                violations="violations" in options.method.needs, base=model.base,
-            ),
-            check=lambda grounded: None,
-        )  # fmt: skip
-        told = grounded.tilt is not None or bool(np.any(labels >= 0))
-        options.check_anything(told, "row")
-        if told:
-            warn_unspoken_classes(classes, labels, constraints, banned)
-        unit, votes = inputs.unit, options.votes(constraints, inputs)
-        del inputs  # its indexes are as large as X, and nobody looks at it any more
-        problem = Problem(
-            model=model,
-            labels=labels,
-            weight=weight,
-            alpha=_ridge(model, self.alpha, self.penalize_intercept),
-            gamma=float(self.gamma),
-            tilt=grounded.tilt,
-            touched=grounded.touched,
-        )
-        features = plain.features
-        assert isinstance(features, AttributeFeatures)
-        given = None if model.linear is None else self._given_start(classes, names, matrix.shape[1])
-        fit, stream = learn(
-            Task(problem, grounded, votes),
-            options,
-            given=None if given is None else features.own(given),
-            estimator=self,
-            development=self._development(kept_aside, patience, encoder, classes, features),
-        )
-        del problem  # and its copy of the rows that matter
-        logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        if isinstance(encoder, TableEncoder):
-            self.columns_in_ = encoder.columns
-        if encoder is not None:
-            self.n_features_in_ = matrix.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if not is_hashed:  # those of hashed columns say nothing, and there are very many
-                self.feature_names_in_ = np.array(names, dtype=object)
-        self.classes_ = classes
-        self._keep_weights(model, features, fit.weights)
-        self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
-        self.n_iter_ = len(fit.history)
-        self.constraint_report_ = report(
-            model, grounded, fit, classes.tolist(), unit, options.roles(constraints, votes)
-        )
-        # What predict and project need is kept as it was in fit: parameters may be set to something else later.
-        self._encoder, self._model_names, self._message, self._unit = encoder, names, fit.message, unit
-        self._constraints, self._strength, self._base = constraints, options.strength, self.base
-        self._prices, self._generates = fitted_prices(grounded, fit), options.model
-        keep_stream(self, stream)
-        return fit
-
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more rows of a stream, in their order; each is looked at once.
 
@@ -340,30 +236,25 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         call that is refused leaves the estimator as it was, and so do rows without any weight. After ``fit`` it goes on
         from the fitted model.
         """
-        learn_more(self, classifier_stream, X, y, classes, sample_weight)
-        return self
-
-    def _settle(self) -> None:
-        table, _ = self._stream.learner.weights()
-        self.coef_, self.intercept_ = np.ascontiguousarray(table[:-1].T), table[-1].copy()
+        return super().partial_fit(X, y, classes, sample_weight)
 
     # Using
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
         check_is_fitted(self)
-        return self._infer(X, self._matrix(X))[2].node
+        return self.infer(X).marginals.node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
         check_is_fitted(self)
-        _, potentials, marginals = self._infer(X, self._matrix(X))
-        return np.asarray(potentials.node - marginals.log_z[:, None])
+        found = self.infer(X)
+        return np.asarray(found.potentials.node - found.marginals.log_z[:, None])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of every row."""
-        probabilities = self.predict_proba(X)
-        return np.asarray(self.classes_[probabilities.argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
@@ -371,15 +262,14 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         Parameters
         ----------
         X, y
-            As for ``fit``; known labels are certain under q, and constraints speak of the other rows.
+            As for ``fit``; known labels are certain under q, and constraints are about the other rows.
         prices : {"solve", "fitted"}
             ``solve`` projects onto the constraints as they apply to X (transductive: rows influence each other);
             ``fitted`` tilts each row by the prices learned in ``fit``.
         sample_weight : array, optional
-            One a row.
+            One per row.
         """
-        check_is_fitted(self)
-        return self._project(X, y, prices, sample_weight, fitting=False)
+        return np.asarray(self._project(X, y, prices, sample_weight))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy on the labelled rows; unlabelled ones do not count."""
@@ -388,24 +278,18 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         for name, given in (("y", values), ("sample_weight", weight)):
             if given is not None and given.shape != predicted.shape:
-                raise DataError(f"{name} has the shape {given.shape}, but X has {len(predicted)} rows.")
+                raise DataError(f"{name} has the shape {given.shape}, but X has {len(predicted)} rows.", parameter=name)
         keep = ~find_unlabelled(values, list(self.classes_))
         if not keep.any():
-            raise DataError("score needs labels, but every row of y is unlabelled.")
+            raise DataError("score needs labels, but every row of y is unlabelled.", parameter="y")
         weight = None if weight is None else weight[keep]
         hits = np.array([p == t for p, t in zip(predicted[keep].tolist(), values[keep].tolist(), strict=True)])
         return float(np.average(hits, weights=weight))
 
-    def save(self, path: str | Path) -> None:
-        """Write a ``.tilt`` file: JSON and arrays, no pickle, atomically."""
-        from tiltfit.estimators.persistence import save
-
-        save(self, path)
-
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[Any]:
-        """Names of the model's features, one a column of ``coef_``."""
+        """Names of the model's features, one per column of ``coef_``."""
         check_is_fitted(self)
-        names = self._model_names if self._model_names is not None else input_features
+        names = self.names_ if self.names_ is not None else input_features
         if names is None or not len(names):  # a foreign vectorizer need not name its columns
             names = [f"x{j}" for j in range(self.coef_.shape[1])]
         return np.array(names, dtype=object)
@@ -421,13 +305,10 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = self.model in GENERATIVE
         return tags
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "coef_" in vars(self) or "weights_" in vars(self) or vars(self).get("_stream") is not None
-
-    def _learn_encoder(
-        self, X: Any, vectorizer: Any, *, part: bool = False
-    ) -> tuple[TextEncoder | TableEncoder | None, Matrix, Inputs]:
-        """How X becomes a matrix (None: it is one), that matrix, and what conditions see. ``part``: more will come."""
+    def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[Encoder, Inputs, Matrix]:
+        vectorizer = options.vectorizer(self.vectorizer)
+        if part and isinstance(self.vectorizer, str) and self.vectorizer == "auto":
+            vectorizer = "hashing"
         encoder: TextEncoder | TableEncoder
         texts = as_texts(X)
         table = as_table(X) if texts is None else None
@@ -437,32 +318,58 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
             encoder, matrix = TableEncoder.fit(table, vectorizer, part=part)
         else:
             numbers = self._validate(X, reset=True)
-            return None, numbers, matrix_inputs(X, numbers, self._names())
+            return None, matrix_inputs(X, numbers, self._names()), numbers
         if self.feature_names is not None:
-            raise DataError("feature_names= names the columns of a matrix, but X is raw text or a table.")
-        return encoder, matrix, encoder.inputs(X)
+            raise DataError(
+                "feature_names= names the columns of a matrix, but X is raw text or a table.",
+                parameter="feature_names",
+            )
+        return encoder, encoder.inputs(X), matrix
 
-    def _matrix(self, X: Any) -> Matrix:
-        """New data as the model takes it."""
-        encoder = self._encoder_for(X)
-        matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
-        refuse_counts(vars(self).get("_generates", ""), matrix, self._model_names)
-        return matrix
+    def _keep_encoder(self, encoder: Encoder, n_columns: int) -> None:
+        self.encoder_ = encoder
+        if encoder is None:
+            self.names_ = self._names()
+            return
+        named = len(encoder.names) > 0  # a foreign vectorizer need not name its columns
+        self.names_, self.n_features_in_ = encoder.names if named else None, n_columns
+        self.__dict__.pop("feature_names_in_", None)
+        if named and not buckets(encoder.names):  # names of hashed columns say nothing, and there are very many
+            self.feature_names_in_ = np.array(encoder.names, dtype=object)
+        if encoder.columns is not None:
+            self.columns_in_ = encoder.columns
 
-    def _inputs(self, X: Any, matrix: Matrix) -> Inputs:
-        """New data as the conditions see it."""
-        encoder = self._encoder_for(X)
-        return encoder.inputs(X) if encoder is not None else matrix_inputs(X, matrix, self._model_names)
-
-    def _encoder_for(self, X: Any) -> TextEncoder | TableEncoder | None:
+    def _encode(self, X: Any, *, part: bool) -> tuple[Inputs, Matrix]:
+        encoder: Encoder = self.encoder_
         # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.
-        lost = self._encoder is not None and self._encoder.is_lost and as_texts(X) is None
-        return None if lost else self._encoder
+        if encoder is None or (encoder.is_lost and as_texts(X) is None):
+            matrix = self._validate(X, reset=False)
+            return matrix_inputs(X, matrix, self.names_), matrix
+        if not part:
+            return encoder.inputs(X), encoder.matrix(X)
+        self.encoder_, numbers = encoder.learn(X)
+        return encoder.inputs(X), numbers
+
+    def _model_to_fit(
+        self, X: Any, encoder: Encoder, matrix: Matrix, sample: Sample, workers: Workers, *, occupied: bool
+    ) -> LogLinear:
+        q0 = log_base(self.base, X, sample.n, sample.classes, fitting=True)
+        refuse_impossible_labels(q0, sample)
+        hashed = encoder is not None and bool(buckets(encoder.names))
+        return _model(matrix, sample, q0, workers, occupied=hashed and occupied)
+
+    def _model_on(self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
+        base = self.base if isinstance(self.base_, LostBase) else self.base_  # a lost one may have been set again
+        return _model(matrix, sample, log_base(base, X, sample.n, sample.classes, fitting=fitting), workers)
+
+    def _check_part(self, sample: Sample, model: LogLinear) -> None:
+        refuse_impossible_labels(None if model.base is None else model.base.node, sample)
 
     def _validate(self, X: Any, *, reset: bool) -> Matrix:
         if as_texts(X) is not None:
             raise DataError(
-                "This model takes numbers, but X is a list of texts. Transform them first, or fit on texts."
+                "This model takes numbers, but X is a list of texts. Transform them first, or fit on texts.",
+                parameter="X",
             )
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if reset and self.feature_names is not None:
@@ -482,118 +389,30 @@ class TiltClassifier(ShownWithReport, ClassifierMixin, BaseEstimator):  # type: 
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
-    @staticmethod
-    def _weights(sample_weight: Any, matrix: Matrix) -> FloatArray:
-        weight: FloatArray = _check_sample_weight(sample_weight, np.empty((matrix.shape[0], 1)), dtype=np.float64)
-        if np.any(weight < 0):
-            raise DataError(f"sample_weight is negative in row {int(np.argmin(weight))}.")
-        if not np.any(weight > 0):
-            raise DataError("sample_weight sums to zero: no row counts.")
-        return weight
-
-    def _keep_weights(self, model: Model, features: AttributeFeatures, weights: FloatArray) -> None:
-        """``coef_`` and ``intercept_`` of a linear model, or ``weights_``."""
-        for name in ("coef_", "intercept_", "weights_"):
-            self.__dict__.pop(name, None)
-        if model.linear is None:
-            self.weights_ = weights
-            return
-        table = features.whole(weights).reshape(-1, features.n_labels)
-        self.coef_, self.intercept_ = np.ascontiguousarray(table[:-1].T), table[-1].copy()
-
-    def _given_start(self, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray | None:
-        """Weights to start from that ``init`` or the last fit holds, or None."""
+    def _given_start(self, classes: Any, encoder: Encoder, n_columns: int) -> FloatArray | None:
+        names = self._names() if encoder is None else encoder.names
         if self.warm_start and hasattr(self, "coef_"):
-            return matched_weights(self, classes, names, d)
+            return matched_weights(self, classes, names, n_columns)
         if self.init is None or isinstance(self.init, str):
             return None
-        return matched_weights(self.init, classes, names, d)
+        return matched_weights(self.init, classes, names, n_columns)
 
-    def _development(
-        self,
-        kept_aside: tuple[Any, Any] | None,
-        patience: int,
-        encoder: TextEncoder | TableEncoder | None,
-        classes: npt.NDArray[Any],
-        features: AttributeFeatures,
-    ) -> Development | None:
-        if kept_aside is None:
-            return None
-        X, y = kept_aside
-        with naming_dev():
-            matrix = encoder.matrix(X) if encoder is not None else self._validate(X, reset=False)
-            refuse_counts(self.model, matrix, encoder.names if encoder is not None else self._names())
-            labels = row_targets(y, matrix.shape[0], classes.tolist()).labels
-            q0 = log_base(self.base, X, matrix.shape[0], classes, fitting=False)
-            aside = _model(matrix, len(classes), q0, features.workers)
-            if not MODELS[self.model].linear:
-                return development(make_model(self.model, aside, classes.tolist()), labels, patience)
-            return development(aside, labels, patience, features.whole)
+    def _weights(self) -> FloatArray:
+        return np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel()
 
-    def _project(self, X: Any, y: Any, prices: str, sample_weight: Any, *, fitting: bool) -> FloatArray:
-        """``fitting``: X is what the model was fitted on just now, and so is ``base``, if that is an array."""
-        matrix = self._matrix(X)
-        _, labels, banned = row_targets(y, matrix.shape[0], self.classes_.tolist())
-        model, potentials, marginals = self._infer(X, matrix, fitting=fitting)
-        weight = self._weights(sample_weight, matrix)
-        grounded = self._ground(self._inputs(X, matrix), weight, labels, Workers(), banned=banned)
-        q = marginals.node
-        found = projected(model, potentials, marginals, grounded, prices, self._prices)
-        if found is not None:
-            q[grounded.touched] = found.marginals.node
-        known = np.flatnonzero(labels >= 0)
-        q[known] = np.eye(len(self.classes_))[labels[known]]
-        return q
-
-    def _infer(self, X: Any, matrix: Matrix, *, fitting: bool = False) -> tuple[LogLinear, Potentials, Marginals]:
-        workers = Workers(threads(self.n_jobs))
-        q0 = log_base(self._base_now, X, matrix.shape[0], self.classes_, fitting=fitting)
-        model = _model(matrix, len(self.classes_), q0, workers)
-        if "weights_" in vars(self):
-            potentials = make_model(self._generates, model, self.classes_.tolist()).potentials(self.weights_)
-        else:
-            potentials = model.potentials(np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel())
-        return model, potentials, model.structure.infer(potentials, workers)
-
-    def _ground(
-        self,
-        inputs: Inputs,
-        weight: FloatArray,
-        labels: npt.NDArray[np.intp],
-        workers: Workers,
-        *,
-        part: bool = False,
-        banned: npt.NDArray[np.bool_] | None = None,
-    ) -> Grounded:
-        lost = getattr(self, "_lost_constraints", ())
-        if lost:
-            raise UnsupportedError(
-                f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}. "
-                f"predict works; to {'go on' if part else 'project'}, fit again."
-            )
-        sample = Sample(inputs, self.classes_.tolist(), Independent(inputs.n), labels, weight, banned)
-        return ground(self._constraints, sample, self._strength, Grounding(workers, part=part))
+    def _set_weights(self, weights: FloatArray) -> None:
+        table = weights.reshape(-1, len(self.classes_))
+        self.coef_, self.intercept_ = np.ascontiguousarray(table[:-1].T), table[-1].copy()
 
     @property
-    def _base_now(self) -> Any:
-        """That of the fit; one that a file could not hold may have been set again."""
-        return self.base if isinstance(self._base, LostBase) else self._base
-
-    def _model(self, matrix: Matrix, q0: FloatArray | None, workers: Workers) -> LogLinear:
-        return _model(matrix, len(self.classes_), q0, workers)
+    def _sizes(self) -> tuple[int, int | None]:
+        return self.n_features_in_ + 1, None
 
 
 def _model(
-    matrix: Matrix, n_labels: int, q0: FloatArray | None, workers: Workers, *, occupied: bool = False
+    matrix: Matrix, sample: Sample, q0: FloatArray | None, workers: Workers, *, occupied: bool = False
 ) -> LogLinear:
     """``occupied``: hashed columns that are empty here have no weights."""
     base = None if q0 is None else Potentials(q0)
     features = OccupiedFeatures.of if occupied else AttributeFeatures
-    return LogLinear(features(matrix, n_labels, workers), Independent(matrix.shape[0]), base)
-
-
-def _ridge(model: Model, alpha: float, penalize_intercept: bool) -> FloatArray:
-    ridge = np.full(model.n_weights, float(alpha))
-    if not penalize_intercept and model.linear is not None:
-        ridge[-model.n_labels :] = 0.0
-    return ridge
+    return LogLinear(features(matrix, len(sample.classes), workers), Independent(sample.n), base)

@@ -1,4 +1,4 @@
-"""Labels kept aside: ``dev=`` and ``patience=`` of ``fit`` as a ``Development`` that solvers can ask.
+"""Labels kept aside: ``dev=`` and ``patience=`` of ``fit`` as a ``Development`` that solvers ask for scores.
 
 score(λ) = the share of the labels in y_dev that the model p_λ predicts; unlabelled rows and tokens do not count
 """
@@ -21,34 +21,34 @@ from tiltfit.models.model import Model
 def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
     """X_dev and y_dev, or None if there is no development set; raises by name."""
     if not isinstance(patience, numbers.Integral) or isinstance(patience, bool) or patience < 1:
-        raise DataError(f"patience={patience!r} must be a whole number of rounds, at least 1.")
+        raise DataError(f"patience={patience!r} must be a whole number of rounds, at least 1.", parameter="patience")
     if dev is None:
         return None
     if not isinstance(dev, tuple | list) or len(dev) != 2:
         kind = f"{type(dev).__name__} of {len(dev)}" if isinstance(dev, Sequence) else type(dev).__name__
-        raise DataError(f"dev= must be a pair (X_dev, y_dev), but is a {kind}.")
+        raise DataError(f"dev= must be a pair (X_dev, y_dev), but is a {kind}.", parameter="dev")
     if dev[1] is None:
-        raise DataError("dev=(X_dev, y_dev) needs labels, but y_dev is None.")
+        raise DataError("dev=(X_dev, y_dev) needs labels, but y_dev is None.", parameter="dev")
     return dev[0], dev[1]
 
 
 @contextmanager
 def naming_dev(what: str = "dev=(X_dev, y_dev)") -> Iterator[None]:
-    """Errors within are about the development set (or about ``what``), and say so."""
+    """Name the development set (or ``what``) in errors that are raised within."""
     try:
         yield
     except TiltfitError as error:
-        raise type(error)(f"In {what}: {error}") from error
+        raise error.with_message(f"In {what}: {error}") from error
     except ValueError as error:  # scikit-learn's own checks
         raise DataError(f"In {what}: {error}") from error
 
 
-def development(
+def development_set(
     model: Model, labels: IntArray, patience: int, weights_of: Callable[[FloatArray], FloatArray] = lambda w: w
 ) -> Development:
-    """How well ``model``, on the instances of X_dev, predicts ``labels`` (−1: unlabelled, one a position).
+    """Score how well ``model``, on the instances of X_dev, predicts ``labels`` (−1: unlabelled, one per position).
 
-    ``weights_of``: from the weights of the solver to those of ``model``.
+    ``weights_of`` turns the weights of the solver into those of ``model``.
     """
     instance = np.asarray(model.structure.spread(np.arange(len(model.structure))), dtype=np.intp)
     some = np.unique(instance[labels >= 0])

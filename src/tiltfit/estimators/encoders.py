@@ -31,6 +31,7 @@ class TextEncoder:
 
     bag: Bag | None = None
     foreign: Any = None
+    columns = None  # of a table
 
     @property
     def is_lost(self) -> bool:

@@ -30,7 +30,7 @@ def report_html(estimator: Any) -> str:
     from tiltfit.report.html.tables import fragment
     from tiltfit.report.targets import targets_of
 
-    targets = targets_of(estimator._constraints, estimator.classes_.tolist(), estimator._unit)
+    targets = targets_of(estimator.constraints_, estimator.classes_.tolist(), estimator.unit_)
     ended = "converged" if estimator.converged_ else "not converged"
     more, caption = len(report) - _MOST, f"{len(report)} statements, {ended}"
     return fragment(

@@ -1,47 +1,95 @@
 """Estimators to and from ``.tilt`` files. The container is ``tiltfit.storage``; here is what goes into it.
 
 What cannot be written without pickle (``when(callable)`` conditions, foreign vectorizers) is left out with a warning
-that names it: after loading, ``predict`` works, and what needs the missing part refuses by name.
+that names it: after loading, ``predict`` works, and what needs the missing part is refused by name.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 import tiltfit
+from tiltfit.arrays import FloatArray
+from tiltfit.data.inputs import Unit
 from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
-from tiltfit.estimators import classifier_state, tagger_state
 from tiltfit.estimators.classifier import TiltClassifier
-from tiltfit.estimators.state import Arrays
+from tiltfit.estimators.encoder_files import (
+    dump_encoder,
+    dump_features,
+    dump_sequence_encoder,
+    dump_transitions,
+    flag,
+    restore_encoder,
+    restore_features,
+    restore_sequence_encoder,
+    restore_transitions,
+)
+from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.options import Options, online_options
+from tiltfit.estimators.packing import pack_table, unpack_table
+from tiltfit.estimators.reference import LostBase
+from tiltfit.estimators.stream_state import dump_stream, restore_stream
 from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.document import from_document, to_document
+from tiltfit.language.sentences import titled
+from tiltfit.methods.history import Round
+from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
 
-# Each has VERSION, dump(estimator, arrays, lost) and restore(document, arrays).
-_STATES: dict[type, ModuleType] = {TiltClassifier: classifier_state, TiltTagger: tagger_state}
+Arrays = dict[str, npt.NDArray[Any]]
+Document = dict[str, Any]
+E = TypeVar("E", bound=TiltEstimator)
+
+VERSION = 1
+COMMON = (
+    "model",
+    "method",
+    "solver",
+    "alpha",
+    "beta",
+    "gamma",
+    "scale",
+    "warm_start",
+    "n_init",
+    "max_iter",
+    "tol",
+    "n_jobs",
+)
+"""Parameters that are plain values in both."""
+_CLASSIFIER = ("penalize_intercept",)
+_TAGGER = ("weights", "boundaries", "valid_only", "inference")
+
+_CONDITION = "the when(...) condition of"
+
+_IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is no plain value
 
 
 def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator, atomically."""
-    from sklearn.utils.validation import check_is_fitted
-
     check_is_fitted(estimator)
-    if "weights_" in vars(estimator):
+    if estimator.weights_ is not None:
         raise UnsupportedError(
-            f"model={estimator._generates!r} is registered by a package, and a model file cannot hold it. Keep its "
+            f"model={estimator.model_!r} is registered by a package, and a model file cannot hold it. Keep its "
             "weights_ yourself."
         )
-    cls = next(cls for cls in type(estimator).__mro__ if cls in _STATES)
-    state = _STATES[cls]
+    cls = next(cls for cls in type(estimator).__mro__ if cls.__name__ in _FILES)
     arrays: Arrays = {}
     lost: list[str] = []
-    head = {"kind": cls.__name__, "state_version": state.VERSION, "written_by": tiltfit.__version__}
-    document = {**head, **state.dump(estimator, arrays, lost)}
+    head = {"kind": cls.__name__, "state_version": VERSION, "written_by": tiltfit.__version__}
+    document = {**head, **_FILES[cls.__name__].dump(estimator, arrays, lost)}
     if lost:
         warnings.warn(
-            f"Not saved: {'; '.join(lost)}. After loading, what needs it refuses by name; the rest works.",
+            f"Not saved: {'; '.join(lost)}. After loading, what needs it is refused by name; the rest works.",
             NotSavedWarning,
             stacklevel=3,
         )
@@ -49,21 +97,275 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
 
 
 def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
-    """Read a ``.tilt`` file. Anything but a sound file is a ``ModelFileError``; nothing in it is executed."""
+    """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed."""
     document, arrays = read(Path(path))
-    states = {cls.__name__: state for cls, state in _STATES.items()}
     kind = document.get("kind")
-    if not isinstance(kind, str) or kind not in states:
+    if not isinstance(kind, str) or kind not in _FILES:
         raise ModelFileError(f"{path} holds {kind!r}, which this version of tiltfit does not know.")
-    if document.get("state_version") != states[kind].VERSION:
+    if document.get("state_version") != VERSION:
         raise ModelFileError(
             f"{path} is of state version {document.get('state_version')!r}; "
-            f"this version of tiltfit reads {states[kind].VERSION}. Update tiltfit, or save the model with the version "
+            f"this version of tiltfit reads {VERSION}. Update tiltfit, or save the model with the version "
             "you have."
         )
     try:
-        restored: TiltClassifier | TiltTagger = states[kind].restore(document, arrays)
+        restored: TiltClassifier | TiltTagger = _FILES[kind].restore(document, arrays)
         return restored
     except (TiltfitError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         what = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path} is damaged: {what}") from error
+
+
+# Classifiers
+
+
+def _dump_classifier(classifier: Any, arrays: Arrays, lost: list[str]) -> Document:
+    common = _dump(classifier, _CLASSIFIER, arrays, lost)
+    stream = dump_stream(classifier.stream_, arrays, _numbers_in_file(common["constraints"]))
+    if stream is None:
+        arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
+    if classifier.base_ is not None:
+        lost.append("the base distribution (set model.base again after loading)")
+    names = classifier.feature_names
+    # A text model's names are its vocabulary, which the encoder already holds.
+    names_in = getattr(classifier, "feature_names_in_", None) if classifier.encoder_ is None else None
+    return {
+        **common,
+        "vectorizer": classifier.vectorizer if isinstance(classifier.vectorizer, str) else None,
+        "feature_names": None if names is None else [str(n) for n in names],
+        "feature_names_in": None if names_in is None else [str(name) for name in names_in],
+        "has_base": classifier.base_ is not None,
+        "encoder": dump_encoder(classifier.encoder_, arrays, lost),
+        "stream": stream,
+        "unit": classifier.unit_,
+    }
+
+
+def _restore_classifier(document: Document, arrays: Arrays) -> TiltClassifier:
+    classifier = _construct(TiltClassifier, _CLASSIFIER, document)
+    classifier.strength_ = Options.of(classifier).strength  # refuses parameters that no fit could have had
+    classifier.vectorizer = document["vectorizer"] or "auto"
+    classifier.feature_names = document["feature_names"]
+    classifier.base = classifier.base_ = LostBase() if document.get("has_base", False) else None
+    classifier.inference_, classifier.unit_ = ("auto", 0), document.get("unit", "documents")
+    _restore(classifier, document, arrays)
+    stream = document.get("stream")
+    if stream is None:
+        n = len(classifier.classes_)
+        coef = np.ascontiguousarray(arrays["coef"], dtype=np.float64)
+        intercept = np.asarray(arrays["intercept"], dtype=np.float64)
+        _check_weights(n, (coef, (n, *coef.shape[1:2])), (intercept, (n,)))
+        classifier.coef_, classifier.intercept_ = coef, intercept
+        classifier.n_features_in_ = coef.shape[1]
+    else:
+        classifier.n_features_in_ = int(stream["n_features"])
+        restore_stream(stream, arrays, classifier, classifier.n_features_in_ + 1, None)
+    encoder = restore_encoder(document["encoder"], arrays)
+    names_in = document["feature_names_in"]
+    if encoder is None and names_in:
+        classifier.feature_names_in_ = np.array(names_in, dtype=object)
+    classifier._keep_encoder(encoder, classifier.n_features_in_)
+    names = names_in if encoder is None else encoder.names
+    if names and len(names) != classifier.n_features_in_:
+        raise ModelFileError(f"{len(names)} feature names for {classifier.n_features_in_} features.")
+    return classifier
+
+
+# Taggers
+
+
+def _dump_tagger(tagger: Any, arrays: Arrays, lost: list[str]) -> Document:
+    common = _dump(tagger, _TAGGER, arrays, lost)
+    number = _numbers_in_file(common["constraints"])
+    stream = dump_stream(tagger.stream_, arrays, number)
+    if stream is None:
+        arrays |= pack_table("coef", tagger.coef_.T)
+        arrays["transitions"] = tagger.transitions_
+    return {
+        **common,
+        "features": dump_features(tagger.features, tagger.encoder_),
+        "transitions": dump_transitions(tagger.transitions, tagger.encoder_),
+        "stream": stream,
+        "seed": tagger.inference_[1],
+        "rates": [[number[k], rate] for k, rate in sorted(tagger.strength_.rates.items()) if k in number],
+        "encoder": {**dump_sequence_encoder(tagger.encoder_, arrays), "valid_only": tagger.valid_only_},
+    }
+
+
+def _restore_tagger(document: Document, arrays: Arrays) -> TiltTagger:
+    tagger = _construct(TiltTagger, _TAGGER, document)
+    strength = Options.of(tagger).strength  # refuses parameters that no fit could have had
+    tagger.inference_, tagger.unit_ = (str(tagger.inference), int(document.get("seed", 0))), "tokens"
+    rates = {int(number): float(rate) for number, rate in document.get("rates", [])}
+    if not all(0 < rate <= 1 for rate in rates.values()):
+        raise ModelFileError("The rates of events that shares are of must be above 0 and at most 1.")
+    tagger.strength_ = replace(strength, rates=rates)
+    if tagger.weights not in ("all", "observed"):
+        raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")
+    _restore(tagger, document, arrays)
+    encoder = restore_sequence_encoder(document["encoder"], arrays)
+    tagger._keep_encoder(encoder, len(encoder.names))
+    tagger.valid_only_ = flag(document["encoder"], "valid_only")
+    tagger.features = restore_features(document["features"], encoder)
+    tagger.transitions = restore_transitions(document["transitions"], encoder)
+    n, (n_rows, n_edges) = len(tagger.classes_), tagger._sizes
+    if document.get("stream") is None:
+        tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
+        tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
+        _check_weights(n, (tagger.coef_, (n, n_rows)), (tagger.transitions_, (n_edges, n, n)))
+    else:
+        restore_stream(document["stream"], arrays, tagger, n_rows, n_edges)
+    return tagger
+
+
+@dataclass(frozen=True)
+class _Files:
+    """How one kind of estimator is written and read."""
+
+    dump: Callable[[Any, Arrays, list[str]], Document]
+    restore: Callable[[Document, Arrays], Any]
+
+
+_FILES = {
+    "TiltClassifier": _Files(_dump_classifier, _restore_classifier),
+    "TiltTagger": _Files(_dump_tagger, _restore_tagger),
+}
+
+
+# Both
+
+
+def _dump(estimator: TiltEstimator, parameters: Sequence[str], arrays: Arrays, lost: list[str]) -> Document:
+    """The common part of the document; adds the history to ``arrays`` and what cannot be written to ``lost``."""
+    for name, values_of in _columns(estimator.history_).items():
+        arrays[f"history.{name}"] = values_of
+    values = {name: _plain(getattr(estimator, name)) for name in (*COMMON, *parameters)}
+    for name, kind in _IF_PLAIN.items():
+        if isinstance(getattr(estimator, name), kind):
+            values[name] = getattr(estimator, name)
+    if estimator.method_options:
+        values["method_options"] = {name: _written(value) for name, value in estimator.method_options.items()}
+    if estimator.online is not None:
+        values["online"] = asdict(online_options(estimator.online))
+    constraints = list(estimator.constraints_)
+    # What one file could not hold is not in the next one either.
+    lost += [text for text in estimator.lost_ if text.startswith(_CONDITION)]
+    written = [
+        _dump_constraint(c, lost, estimator.unit_ if estimator.task.is_sequences else "documents") for c in constraints
+    ]
+    number = _numbers_in_file(written)
+    return {
+        "parameters": values,
+        "classes": estimator.classes_.tolist(),
+        "constraints": written,
+        "lost_constraints": lost,
+        "report": estimator.constraint_report_.to_dicts(),
+        # The price of a single instance says nothing about others, and there may be very many.
+        "prices": [
+            [number[key[0]], *key[1:], price]
+            for key, price in estimator.prices_.items()
+            if key[0] in number and constraints[key[0]].per not in ("instance", "sequence")
+        ],
+        # Where q was sampled the objective is not known, and JSON has no NaN.
+        "objective": None if np.isnan(estimator.objective_) else estimator.objective_,
+        "converged": estimator.converged_,
+        "message": estimator.message_,
+    }
+
+
+def _numbers_in_file(written: Sequence[Document | None]) -> dict[int, int]:
+    """The number of every constraint among those that are in the file: what cannot be written does not count."""
+    return {k: n for n, k in enumerate(k for k, constraint in enumerate(written) if constraint is not None)}
+
+
+def _construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:
+    """An estimator that is not fitted, with the parameters and those constraints that could be written."""
+    values = dict(document["parameters"])
+    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN, "online", "method_options"}
+    if unknown:
+        raise ModelFileError(f"The file sets unknown parameters: {sorted(unknown)}.")
+    if "method_options" in values:
+        values["method_options"] = {name: _read(value) for name, value in dict(values["method_options"]).items()}
+    kept = [from_document(c) for c in document["constraints"] if c is not None]
+    return cls(kept, classes=list(document["classes"]), **values)
+
+
+def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> None:
+    """Set what a fit would have set, as far as both estimators have it."""
+    estimator.classes_, estimator.model_ = _classes(document["classes"]), str(estimator.model)
+    estimator.constraints_ = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
+    estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])
+    estimator.prices_ = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
+    estimator.constraint_report_ = ConstraintReport.from_dicts(document["report"])
+    try:
+        str(estimator.constraint_report_)  # a damaged report is refused now, not when it is printed
+    except AssertionError:
+        raise ModelFileError("an entry of its report lacks what its status needs") from None
+    objective = document["objective"]
+    estimator.objective_ = float("nan") if objective is None else float(objective)
+    estimator.converged_ = bool(document["converged"])
+    estimator.history_ = _history(arrays)
+    estimator.n_iter_ = len(estimator.history_)
+    estimator.message_ = str(document.get("message", ""))
+
+
+def _check_weights(n_classes: int, *tables: tuple[FloatArray, tuple[int, ...]]) -> None:
+    """ModelFileError unless every table has its shape, and finite numbers only."""
+    for table, shape in tables:
+        if table.shape != shape:
+            raise ModelFileError(f"Weights of shape {table.shape}, but {shape} is needed for {n_classes} classes.")
+        if not np.all(np.isfinite(table)):
+            raise ModelFileError("The weights are not finite.")
+
+
+def _dump_constraint(constraint: Constraint, lost: list[str], unit: Unit) -> Document | None:
+    try:
+        return dict(to_document(constraint))
+    except TiltfitError:
+        lost.append(f"{_CONDITION} {titled(constraint, unit)!r}")
+        return None
+
+
+def _written(value: Any) -> Any:
+    """An option of a method; a mapping as pairs, since keys may be numbers."""
+    if isinstance(value, Mapping):
+        return {"pairs": [[_plain(key), _plain(one)] for key, one in value.items()]}
+    return _plain(value)
+
+
+def _read(value: Any) -> Any:
+    return dict(map(tuple, value["pairs"])) if isinstance(value, dict) else value
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _classes(values: Any) -> npt.NDArray[Any]:
+    classes = np.array(values)
+    if classes.ndim != 1 or not len(classes) or len(set(classes.tolist())) < len(classes):
+        raise ModelFileError("The classes must be a list of different labels.")
+    return classes
+
+
+def _columns(history: Sequence[Round]) -> dict[str, FloatArray]:
+    """The rounds as one array per field; NaN for a round without a score, and no such array if no round has one."""
+    columns = {field.name: np.array([getattr(r, field.name) for r in history], dtype=float) for field in fields(Round)}
+    if all(r.dev_score is None for r in history):
+        del columns["dev_score"]
+    return columns
+
+
+def _history(arrays: Arrays) -> tuple[Round, ...]:
+    kept = [field for field in fields(Round) if field.name != "dev_score" or "history.dev_score" in arrays]
+    rows = zip(*(arrays[f"history.{field.name}"].tolist() for field in kept), strict=True)
+    return tuple(
+        Round(**{f.name: _number(f.type, value) for f, value in zip(kept, row, strict=True)})  # type: ignore[arg-type]
+        for row in rows
+    )
+
+
+def _number(kind: Any, value: float) -> float | None:
+    if kind == "int":
+        return int(value)
+    return None if kind == "float | None" and np.isnan(value) else float(value)

@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
-from tiltfit.data.sequences import Sequences
+from tiltfit.data.sequences import Kind, Sequences, as_sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
@@ -27,6 +26,7 @@ from tiltfit.inference.potentials import Potentials
 from tiltfit.language.scheme import invalid, is_scheme, parse
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
+from tiltfit.samples.sample import Sample
 
 BOUNDARIES = ("<start>", "<end>")
 
@@ -63,6 +63,11 @@ class SequenceEncoder:
         return encoder, encoder._with_boundaries(matrix, sequences)
 
     @property
+    def kind(self) -> Kind:
+        """What it encodes: tokens, or attributes."""
+        return "tokens" if isinstance(self.attributes, TokenEncoder) else "attributes"
+
+    @property
     def names(self) -> Sequence[str]:
         """The attributes of positions."""
         return joined(self.attributes.names, BOUNDARIES if self.boundaries else ())
@@ -70,38 +75,41 @@ class SequenceEncoder:
     @property
     def edge_names(self) -> list[str]:
         """The attributes of edges."""
-        return list(self.edges.names(tokens=isinstance(self.attributes, TokenEncoder)))
+        return list(self.edges.names(tokens=self.kind == "tokens"))
+
+    def anew(self) -> SequenceEncoder:
+        """As before its first sequence: it does not learn."""
+        return self
 
     def transform(self, sequences: Sequences) -> sparse.csr_array:
         """Positions × attributes."""
-        if (sequences.kind == "tokens") != isinstance(self.attributes, TokenEncoder) and sequences.n:
-            was = "tokens" if isinstance(self.attributes, TokenEncoder) else "attributes"
-            raise DataError(f"This tagger was fitted on {was}, but X holds {sequences.kind}.")
+        if sequences.kind != self.kind and sequences.n:
+            raise DataError(f"This tagger was fitted on {self.kind}, but X holds {sequences.kind}.", parameter="X")
         return self._with_boundaries(self.attributes.transform(sequences.items, sequences.offsets), sequences)
 
     def model(
         self,
         matrix: sparse.csr_array,
-        sequences: Sequences,
-        classes: Sequence[object],
+        sample: Sample,
         workers: Workers,
         *,
         valid: bool,
-        observed: IntArray | None = None,
+        observed: bool = False,
         occupied: bool = False,
     ) -> LogLinear:
-        """p_λ on these sequences. ``valid``: only label sequences that are well formed. ``observed``: labels (−1:
-        unknown) whose pairs with attributes have a weight; all pairs if absent. ``occupied``: hashed columns that are
-        empty here have no weights."""
+        """p_λ on these sequences. ``valid``: only label sequences that are well formed. ``observed``: only pairs of
+        attribute and label that known labels show have a weight. ``occupied``: hashed columns that are empty here have
+        no weights."""
+        sequences, classes = as_sequences(sample.inputs), sample.classes
         kinds = self.edges.kinds(sequences.items, sequences.offsets)
         structure = Chains(sequences.offsets, kinds.index.astype(np.int32), kinds.attributes.shape[0])
         nodes: AttributeFeatures | ObservedFeatures
-        if occupied and observed is None and buckets(self.names):
+        if observed:
+            nodes = ObservedFeatures.of(matrix, sample.labels, len(classes), workers)
+        elif occupied and buckets(self.names):
             nodes = OccupiedFeatures.of(matrix, len(classes), workers, intercept=False)
-        elif observed is None:
-            nodes = AttributeFeatures(matrix, len(classes), workers, intercept=False)
         else:
-            nodes = ObservedFeatures.of(matrix, observed, len(classes), workers)
+            nodes = AttributeFeatures(matrix, len(classes), workers, intercept=False)
         features = ChainFeatures(nodes, np.ascontiguousarray(kinds.attributes.toarray()))
         return LogLinear(features, structure, valid_only(classes, structure) if valid else None)
 
@@ -138,9 +146,10 @@ def _refuse_plain(classes: Sequence[object]) -> None:
         )
 
 
-def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Sequences) -> None:
-    """Known labels that are not well formed have probability 0 where only valid sequences are allowed: name them. So
-    with classes that are no tags at all."""
+def refuse_invalid(sample: Sample) -> None:
+    """Refuse known labels that are not well formed, which have probability 0 where only valid sequences are allowed,
+    and classes that are not tags at all."""
+    labels, classes, sequences = sample.labels, sample.classes, as_sequences(sample.inputs)
     _refuse_plain(classes)
     start, end, pair = invalid(classes)
     bad = np.zeros(len(labels), dtype=np.bool_)
@@ -161,7 +170,7 @@ def refuse_invalid(classes: Sequence[object], labels: IntArray, sequences: Seque
 
 def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
     """A sequence that well-formedness, known labels and rules leave no labelling has no distribution: name it."""
-    if model.base is None or not isinstance(model.structure, Chains):
+    if model.base is None or not model.structure.has_edges:
         return
     whole = np.flatnonzero(model.structure.best(model.base, model.workers)[1] == -np.inf)
     if len(whole):

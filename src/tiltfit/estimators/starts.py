@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.features.hashing import buckets
 
 
-def matched_weights(source: Any, classes: npt.NDArray[Any], names: Sequence[str] | None, d: int) -> FloatArray:
+def matched_weights(source: Any, classes: Sequence[Any], names: Sequence[str] | None, d: int) -> FloatArray:
     """Flat weights from a fitted estimator or a pair (coef, intercept).
 
     Features are matched by name where both have names (hashed ones by column, of as many); one that the source does not
@@ -26,13 +25,14 @@ def matched_weights(source: Any, classes: npt.NDArray[Any], names: Sequence[str]
         if list(source.classes_) != list(classes):
             raise DataError(f"The start has the classes {list(source.classes_)}, but this fit has {list(classes)}.")
         coef, intercept = np.asarray(source.coef_), np.asarray(source.intercept_)
-        theirs = getattr(source, "_model_names", None)
+        theirs = getattr(source, "names_", None)
         if theirs is None and hasattr(source, "feature_names_in_"):
             theirs = [str(name) for name in source.feature_names_in_]
     else:
         raise DataError(
             f"init={source!r} is not a start: use 'zeros', 'supervised', 'constraints', 'random', a fitted estimator "
-            "or a pair (coef, intercept)."
+            "or a pair (coef, intercept).",
+            parameter="init",
         )
     if len(coef) == 1 and len(classes) == 2:  # scikit-learn keeps one row for two classes: the log-odds of the second
         coef, intercept = np.vstack([-coef / 2, coef / 2]), np.concatenate([-intercept / 2, intercept / 2])
@@ -46,15 +46,18 @@ def matched_weights(source: Any, classes: npt.NDArray[Any], names: Sequence[str]
     return np.concatenate([coef.T, intercept[None, :]]).ravel()
 
 
-def matched_tables(
-    source: Any, classes: npt.NDArray[Any], names: Sequence[str], edge_names: Sequence[str]
-) -> tuple[FloatArray, FloatArray]:
-    """Weights of a fitted tagger (attributes × labels, attributes of edges × labels × labels), matched by name; an
+def matched_tables(source: Any, classes: Sequence[Any], names: Sequence[str], edge_names: Sequence[str]) -> FloatArray:
+    """Flat weights of a fitted tagger (attributes × labels, attributes of edges × labels × labels), matched by name; an
     attribute that the source does not know starts at 0."""
+    if not hasattr(source, "transitions_") or not hasattr(source, "coef_"):
+        raise DataError(
+            f"init={source!r} is not a start: use 'supervised', 'constraints', or a fitted tagger.", parameter="init"
+        )
     if list(source.classes_) != list(classes):
         raise DataError(f"The start has the classes {list(source.classes_)}, but this fit has {list(classes)}.")
-    coef = _by_name(source.coef_.T, source._encoder.names, names)
-    return coef, _by_name(source.transitions_, list(source.transition_names_), edge_names)
+    coef = _by_name(source.coef_.T, source.names_, names)
+    edges = _by_name(source.transitions_, list(source.transition_names_), edge_names)
+    return np.concatenate([coef.ravel(), edges.ravel()])
 
 
 def _by_name(table: FloatArray, theirs: Sequence[str], ours: Sequence[str]) -> FloatArray:

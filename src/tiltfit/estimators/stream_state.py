@@ -1,7 +1,7 @@
 """A stream to and from the document and the arrays of a ``.tilt`` file: everything that the next step needs.
 
 Going on after loading gives the same bits as going on without: tables are written as they are, with the ridge that rows
-have not made up for yet, and numbers as JSON has them, which is exactly.
+still owe, and numbers as JSON has them, which is exactly.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from tiltfit.errors import ModelFileError
+from tiltfit.estimators.encoder_files import Arrays, Document
+from tiltfit.estimators.options import online_options
 from tiltfit.estimators.packing import pack_table, unpack_table
-from tiltfit.estimators.state import Arrays, Document
-from tiltfit.estimators.streaming import Stream, online_options
+from tiltfit.estimators.stream import Stream
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.online import Learner
 from tiltfit.optimize.lazy import LazyTable
@@ -26,7 +27,7 @@ _NUMBERS = ("alpha", "gamma", "size", "clock")
 _KNOWN = ("dual", "second", "visits", "support", "owed", "recent_support")  # of other columns only samples may tell
 
 
-def dump(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]) -> Document | None:
+def dump_stream(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]) -> Document | None:
     """The document; adds to ``arrays``. ``number``: of constraints in the file; those that it cannot hold have none."""
     if stream is None:
         return None
@@ -49,12 +50,12 @@ def dump(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]) -> Do
     }
 
 
-def restore(document: Document | None, arrays: Arrays, estimator: Any, n_rows: int, n_edges: int | None) -> None:
+def restore_stream(document: Document | None, arrays: Arrays, estimator: Any, n_rows: int, n_edges: int | None) -> None:
     """Give the estimator its stream, if it had one; ``n_rows`` attributes (and intercepts) of positions, ``n_edges`` of
     edges."""
     if document is None:
         return
-    n_labels, strength = len(estimator.classes_), estimator._strength
+    n_labels, strength = len(estimator.classes_), estimator.strength_
     online = online_options(document["online"])
     if document["columns"] != list(COLUMNS):
         raise ModelFileError("The stream keeps something else than this version of tiltfit.")
@@ -79,11 +80,11 @@ def restore(document: Document | None, arrays: Arrays, estimator: Any, n_rows: i
         if table is not None and np.any(table.settled > learner.clock):
             raise ModelFileError("Weights of the stream have had their ridge before it was due.")
     apart = {int(k): float(v) for k, v in document["apart"]}
-    if any(not 0 <= k < len(estimator._constraints) for k in apart):
+    if any(not 0 <= k < len(estimator.constraints_) for k in apart):
         raise ModelFileError("The stream has supports of constraints that are not in the file.")
     stream = Stream(learner, strength, apart, dict(document["place"]))
-    _restore_ledger(stream, document, arrays, estimator._constraints, estimator.classes_.tolist())
-    estimator._stream = stream
+    _restore_ledger(stream, document, arrays, estimator.constraints_, estimator.classes_.tolist())
+    estimator.stream_ = stream
 
 
 def _dump_table(name: str, table: LazyTable, arrays: Arrays) -> None:

@@ -115,9 +115,9 @@ def _account(
         METHODS[estimator.method].title,
         estimator.history_,
         estimator.converged_,
-        str(getattr(estimator, "_message", "")).rstrip("."),
+        estimator.message_.rstrip("."),
     )
-    constraints, unit = estimator._constraints, estimator._unit
+    constraints, unit = estimator.constraints_, estimator.unit_
     return Account(
         training, unit, estimator.constraint_report_, classes, p, q, predicted, truth, names, sequences,
         targets_of(constraints, classes, unit), stated_shares(constraints, classes), notes=notes,
@@ -168,7 +168,7 @@ def stated_shares(constraints: ConstraintSet, classes: Sequence[str]) -> Mapping
 
 def coverage_of(estimator: Any, X: Any) -> Coverage:
     """Return where conditions fire. Statements without a condition are about everything and do not count."""
-    constraints = estimator._constraints
+    constraints = estimator.constraints_
     given = as_sequences(X).without_empty() if isinstance(estimator, TiltTagger) else X
     try:
         data = Data.of(constraints, given, None, getattr(estimator, "feature_names", None))

@@ -20,11 +20,12 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.origins import origins
 from tiltfit.explain.scores import Scores, conditional
 from tiltfit.explain.statements import Statement, state
-from tiltfit.explain.view import Estimator, View
+from tiltfit.explain.view import View
 
 _SHOWN = 5  # parts that are printed
 _TOLD = 0.005  # less is not printed
@@ -99,7 +100,7 @@ class Causes(Entries[Cause]):
     """One entry a document, row or token, in the order of X. ``print`` it, or use ``to_dicts()``."""
 
 
-def why(estimator: Estimator, X: Any, *, project: bool = False, top: int | None = 10, train: Any = None) -> Causes:
+def why(estimator: TiltEstimator, X: Any, *, project: bool = False, top: int | None = 10, train: Any = None) -> Causes:
     """Why every document, row or token of X gets its label (formula: above).
 
     ``project``: explain the labels of ``project(X)``, with prices solved on X; else those of ``predict(X)``, with the
@@ -142,7 +143,7 @@ def _predicted(view: View) -> tuple[IntArray, list[Statement]]:
     labels = view.model.structure.best(view.potentials, view.model.workers)[0] if view.is_sequences else None
     best = view.marginals.node.argmax(axis=1) if labels is None else labels
     estimator = view.estimator
-    return best.astype(np.intp), state(estimator._constraints, view.sample, estimator._prices, local=False)
+    return best.astype(np.intp), state(estimator.constraints_, view.sample, estimator.prices_, local=False)
 
 
 def _projected(view: View) -> tuple[IntArray, list[Statement]]:

@@ -42,7 +42,7 @@ class ConstraintDisplay:
     def from_estimator(cls, estimator: Any, *, ax: Any = None, most: int = 30) -> Self:
         """Draw at most ``most`` constraints, those whose price is largest."""
         model = fitted(estimator, "Displays are")
-        targets = targets_of(model._constraints, model.classes_.tolist(), model._unit)
+        targets = targets_of(model.constraints_, model.classes_.tolist(), model.unit_)
         return cls(model.constraint_report_, targets).plot(ax=ax, most=most)
 
     def plot(self, ax: Any = None, *, most: int = 30) -> Self:

@@ -21,10 +21,11 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.expectations import Expectations, reach
 from tiltfit.explain.statements import Statement, state, unknown_only
-from tiltfit.explain.view import Estimator, View, check_explainable
+from tiltfit.explain.view import View, check_explainable
 from tiltfit.report.entry import signed
 
 _LEAST = 1e-6  # less than that is no fight
@@ -89,7 +90,7 @@ class Disputes(Entries[Dispute]):
     """One entry for each of the constraint report's, in its order. ``print`` it, or use ``to_dicts()``."""
 
 
-def disputes(estimator: Estimator, X: Any, y: Any = None, *, top: int = 5) -> Disputes:
+def disputes(estimator: TiltEstimator, X: Any, y: Any = None, *, top: int = 5) -> Disputes:
     """Of every constraint the ``top`` places in X that fight it most (formula: above); prices are those of X.
 
     X is most often what the estimator was fitted on. ``y``: labels that are known, as for ``fit``; places that they
@@ -98,7 +99,7 @@ def disputes(estimator: Estimator, X: Any, y: Any = None, *, top: int = 5) -> Di
     check_explainable(estimator)
     if isinstance(top, bool) or not isinstance(top, int) or top < 1:
         raise DataError(f"top={top!r} must be a whole number of at least 1.")
-    constraints = estimator._constraints
+    constraints = estimator.constraints_
     if not len(constraints):
         raise DataError("There is no constraint that anything could fight.")
     view = View.of(estimator, X, y)
@@ -125,12 +126,12 @@ def disputes(estimator: Estimator, X: Any, y: Any = None, *, top: int = 5) -> Di
 def _dispute(statement: Statement, measured: Expectations, top: int) -> Dispute:
     view, is_rule = measured.view, statement.forbidden is not None
     places, p, q, amount, direction = (_counted if statement.counts else _shared)(statement, measured)
-    price = np.zeros(len(view.number)) if is_rule else statement.price
+    price = np.zeros(len(view.sample.number)) if is_rule else statement.price
     instance = places if statement.counts else view.sample.instance[places]
     worst = np.argsort(-amount, kind="stable")[:top]
     fights = []
     for k in worst[amount[worst] > _LEAST]:
-        where = (int(view.number[places[k]]), None) if statement.counts else view.place(int(places[k]))
+        where = (int(view.sample.number[places[k]]), None) if statement.counts else view.place(int(places[k]))
         text = view.text_of(int(places[k])) if statement.counts else view.text(int(places[k]), statement.words)
         told = None if is_rule else float(price[instance[k]])
         fights.append(Fight(*where, text, float(p[k]), float(q[k]), float(amount[k]), told))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.estimators.learning import Projected
+from tiltfit.estimators.projecting import Projected
 from tiltfit.explain.statements import Statement
 from tiltfit.explain.view import View
 from tiltfit.inference.chain import Chains
@@ -50,7 +50,7 @@ class Expectations:
         feature = statement.feature
         if feature.statistic is not None:
             return self._of_statistic(statement)
-        instance, n = self.view.sample.instance, len(self.view.number)
+        instance, n = self.view.sample.instance, len(self.view.sample.number)
         p, q = self.of_terms(feature.terms)
         sums = (np.bincount(instance, weights=v, minlength=n).astype(np.float64) for v in (p, q))
         return next(sums), next(sums)
@@ -59,8 +59,8 @@ class Expectations:
         view, found, statistic = self.view, self.projected, statement.feature.statistic
         assert isinstance(view.model.structure, Chains)
         assert statistic is not None
-        how: Any = vars(view.estimator)["_inference"]
-        p = _means(PricedChains.of(view.model.structure, (statistic,), *how), view.potentials, 0, view)
+        structure = PricedChains.of(view.model.structure, (statistic,), *view.estimator.inference_)
+        p = _means(structure, view.potentials, 0, view)
         q = p.copy()
         if found is None:
             return p, q

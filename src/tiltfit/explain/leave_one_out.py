@@ -17,9 +17,9 @@ import numpy as np
 
 from tiltfit.errors import DataError
 from tiltfit.estimators.development import parts
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.refit import changed, fit_all, fit_with, labels_of, stated, unit_of
-from tiltfit.explain.view import Estimator
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
 
@@ -80,7 +80,7 @@ class Influences(Entries[Influence]):
     """One entry a constraint, those that fight or hurt most first. ``print`` it."""
 
 
-def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
+def leave_one_out(estimator: TiltEstimator, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
     """Fit with all constraints, then without each of them in turn, from the weights of the full fit.
 
     It takes about as many fits as there are constraints, each far shorter than the first. Those that hurt the labels
@@ -123,7 +123,7 @@ def leave_one_out(estimator: Estimator, X: Any, y: Any = None, *, dev: Any = Non
     return Influences(tuple(sorted(entries, key=lambda e: (min(e.gain or 0.0, 0.0), -e.relief))))
 
 
-def _missed(fitted: Estimator, constraints: ConstraintSet) -> list[float]:
+def _missed(fitted: TiltEstimator, constraints: ConstraintSet) -> list[float]:
     """By how much every constraint misses its target, under q; of a distribution the class that misses most."""
     told = iter(fitted.constraint_report_)
     sizes = [len(c.relation.targets(list(fitted.classes_))) for c in constraints]
@@ -134,5 +134,5 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if len(values) else 0.0
 
 
-def _score(fitted: Estimator, dev: Any) -> float | None:
+def _score(fitted: TiltEstimator, dev: Any) -> float | None:
     return None if dev is None else float(fitted.score(*dev))

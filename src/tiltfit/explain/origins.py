@@ -30,9 +30,9 @@ from scipy import sparse
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import TiltfitWarning, UnsupportedError
-from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.statements import Statement, state
-from tiltfit.explain.view import Estimator, View
+from tiltfit.explain.view import View
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
@@ -57,12 +57,12 @@ class Origin:
     weights: FloatArray
 
 
-def origins(estimator: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -> Iterator[Origin]:
+def origins(estimator: TiltEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> Iterator[Origin]:
     """The parts of the weights of an estimator that was fitted on X and y: they sum to the weights."""
     _refuse_others(estimator)
     view = View.of(estimator, X, y, sample_weight)
     grounded = view.ground()
-    weights, ridge = weights_of(estimator), _ridge(view)
+    weights, ridge = view.beliefs.weights(), estimator.ridge(view.model)
     rest = weights.copy()
     for kind, name, moments in _moments(view, grounded, ridge, weights):
         part = np.divide(moments, ridge, out=np.zeros(len(ridge)), where=ridge > 0)
@@ -81,25 +81,19 @@ def origins(estimator: Estimator, X: Any, y: Any = None, sample_weight: Any = No
     yield Origin("rest", "what the fit left undone", rest)
 
 
-def weights_of(estimator: Estimator) -> FloatArray:
-    """All weights, flat."""
-    second = estimator.intercept_ if hasattr(estimator, "intercept_") else estimator.transitions_
-    return np.concatenate([np.ascontiguousarray(estimator.coef_.T).ravel(), np.asarray(second).ravel()])
-
-
-def _refuse_others(estimator: Estimator) -> None:
+def _refuse_others(estimator: TiltEstimator) -> None:
     method, solver, model = estimator.method, estimator.solver, estimator.model
     if method != "ap" or solver == "online" or model not in ("maxent", "crf"):
         what = (
             f"method={method!r}" if method != "ap" else f"model={model!r}" if solver != "online" else "solver='online'"
         )
-        usual = "crf" if isinstance(estimator, TiltTagger) else "maxent"
+        usual = estimator.task.models[0]
         instead = "method='ap'" if method != "ap" else f"model='{usual}'" if solver != "online" else "another solver"
         raise UnsupportedError(
             f"Where the weights come from is known at the optimum of Eq. 6 alone, which a model with {what} does not "
             f"reach. Leave train= out, or fit with {instead}."
         )
-    whole = [c.title for c in estimator._constraints if c.event.whole]
+    whole = [c.title for c in estimator.constraints_ if c.event.whole]
     if whole:
         raise UnsupportedError(
             f"The constraint {whole[0]!r} looks at whole sequences, whose part of the weights is not known. Leave "
@@ -107,13 +101,6 @@ def _refuse_others(estimator: Estimator) -> None:
         )
     if not estimator.alpha > 0:
         raise UnsupportedError("Without a ridge (alpha=0) weights are no sum over the data. Leave train= out.")
-
-
-def _ridge(view: View) -> FloatArray:
-    ridge = np.full(view.model.n_weights, float(view.estimator.alpha))
-    if not getattr(view.estimator, "penalize_intercept", True):
-        ridge[-view.model.features.n_labels :] = 0.0
-    return ridge
 
 
 def _moments(

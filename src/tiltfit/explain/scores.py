@@ -40,8 +40,7 @@ class Scores:
     def of(view: View, labels: IntArray) -> Scores:
         """At these labels, one a position."""
         table = conditional(view.model.structure, view.potentials, labels)
-        kept: Any = vars(view.estimator)
-        names = kept["_encoder"].names if view.is_sequences else kept["_model_names"]
+        names = view.estimator.names_
         # A foreign vectorizer need not know what its columns are called.
         return Scores(view, labels, table, names if names is not None and len(names) else None)
 

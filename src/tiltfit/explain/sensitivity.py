@@ -15,9 +15,9 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import ConstraintError, DataError
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.refit import changed, fit_all, fit_with, labels_of, shares_of, stated, unit_of
-from tiltfit.explain.view import Estimator
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.prose import amount, percent
 from tiltfit.language.sentences import titled
@@ -83,7 +83,7 @@ class Sensitivities(Entries[Sensitivity]):
     """One entry a target, those on which most labels depend first. ``print`` it, or use ``to_dicts()``."""
 
 
-def sensitivity(estimator: Estimator, X: Any, y: Any = None, *, change: float = 0.05) -> Sensitivities:
+def sensitivity(estimator: TiltEstimator, X: Any, y: Any = None, *, change: float = 0.05) -> Sensitivities:
     """Fit with all constraints, then with each target moved by −``change`` and by +``change`` in turn, from the weights
     of the full fit.
 
@@ -111,7 +111,9 @@ def sensitivity(estimator: Estimator, X: Any, y: Any = None, *, change: float = 
     return Sensitivities(tuple(sorted(entries, key=lambda e: (-e.changed, -e.shift))))
 
 
-def _moved(constraints: ConstraintSet, k: int, by: float, label: Label | None, full: Estimator) -> ConstraintSet | None:
+def _moved(
+    constraints: ConstraintSet, k: int, by: float, label: Label | None, full: TiltEstimator
+) -> ConstraintSet | None:
     """The constraints with target k moved; None where that is the same, or cannot be."""
     constraint = constraints[k]
     most = np.inf if _counts(constraint) else 1.0

@@ -3,56 +3,55 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from tiltfit.arrays import IntArray
-from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError
-from tiltfit.estimators.classifier import TiltClassifier
-from tiltfit.estimators.learning import Projected, projected
-from tiltfit.estimators.tagger import TiltTagger
-from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains
+from tiltfit.estimators.estimator import Beliefs, TiltEstimator
+from tiltfit.estimators.projecting import Projected, projected
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
-from tiltfit.samples.labels import row_targets, tag_targets
-from tiltfit.samples.sample import Sample, instance_weights
-
-Estimator = TiltClassifier | TiltTagger
+from tiltfit.samples.sample import Sample
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """``model``, ``potentials``, ``marginals``: p on the data. ``sample``: what constraints see of them. ``number``:
-    the number in X of every instance (sequences without tokens are left out)."""
+    """``beliefs``: what the estimator believes about the data."""
 
-    estimator: Estimator
-    model: LogLinear
-    potentials: Potentials
-    marginals: Marginals
-    sample: Sample
-    number: IntArray
-    _ground: Callable[[], Grounded]
+    estimator: TiltEstimator
+    beliefs: Beliefs
 
     @staticmethod
-    def of(estimator: Estimator, X: Any, y: Any = None, sample_weight: Any = None) -> View:
+    def of(estimator: TiltEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> View:
         """``y``: labels that are known, as for ``project``."""
         check_explainable(estimator)
-        if isinstance(estimator, TiltTagger):
-            return _of_sequences(estimator, X, y, sample_weight)
-        return _of_documents(estimator, X, y, sample_weight)
+        return View(estimator, estimator.infer(X, y, sample_weight))
+
+    @property
+    def sample(self) -> Sample:
+        return self.beliefs.sample
+
+    @property
+    def model(self) -> LogLinear:
+        return self.beliefs.model
+
+    @property
+    def potentials(self) -> Potentials:
+        return self.beliefs.potentials
+
+    @property
+    def marginals(self) -> Marginals:
+        return self.beliefs.marginals
 
     def ground(self) -> Grounded:
-        """The constraints as they apply here; which of them rest is not said."""
+        """The constraints as they apply here, without warnings about inactive ones."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TiltfitWarning)
-            return self._ground()
+            return self.estimator.ground(self.beliefs)
 
     def project(self, grounded: Grounded) -> Projected | None:
         """q on the touched instances, prices solved here."""
@@ -62,17 +61,17 @@ class View:
 
     @property
     def classes(self) -> list[Any]:
-        return self.estimator.classes_.tolist()  # type: ignore[no-any-return]
+        return list(self.sample.classes)
 
     @property
     def is_sequences(self) -> bool:
-        return isinstance(self.model.structure, Chains)
+        return self.sample.is_sequences
 
     def place(self, position: int) -> tuple[int, int | None]:
         """The number in X of the instance of a position, and which of its tokens it is."""
         instance = int(self.sample.instance[position])
         inside = position - int(self.model.structure.first[instance]) if self.is_sequences else None
-        return int(self.number[instance]), inside
+        return int(self.sample.number[instance]), inside
 
     def text(self, position: int, words: Sequence[str] = ()) -> str:
         """A position as people would recognise it."""
@@ -84,56 +83,21 @@ class View:
 
 
 def check_explainable(estimator: Any) -> None:
-    """Refuse what is no fitted estimator with all its constraints."""
-    if not isinstance(estimator, TiltClassifier | TiltTagger):
+    """Refuse anything but a fitted estimator with all its constraints."""
+    if not isinstance(estimator, TiltEstimator):
         raise DataError(f"{estimator!r:.80} cannot be explained: pass a fitted TiltClassifier or TiltTagger.")
     check_is_fitted(estimator)
-    if "weights_" in vars(estimator):
+    if estimator.weights_ is not None:
         raise UnsupportedError(
             f"model={estimator.model!r} cannot be explained: scores that are not linear in the weights have no shares."
         )
     check_nothing_lost(estimator, "predict works; to explain it, fit again")
 
 
-def check_nothing_lost(estimator: Estimator, instead: str) -> None:
+def check_nothing_lost(estimator: TiltEstimator, instead: str) -> None:
     """Refuse a model whose file could not hold all of its constraints. ``instead``: what would work."""
-    lost = vars(estimator).get("_lost_constraints", ())
-    if lost:
+    if estimator.lost_:
         raise UnsupportedError(
-            f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(lost)}; {instead}."
+            f"This model was loaded from a file, which cannot hold when(...) conditions: "
+            f"{', '.join(estimator.lost_)}; {instead}."
         )
-
-
-def _of_documents(estimator: TiltClassifier, X: Any, y: Any, sample_weight: Any) -> View:
-    matrix = estimator._matrix(X)
-    classes = estimator.classes_.tolist()
-    _, labels, banned = row_targets(y, matrix.shape[0], classes)
-    model, potentials, marginals = estimator._infer(X, matrix)
-    weight = estimator._weights(sample_weight, matrix)
-    inputs = estimator._inputs(X, matrix)
-    return View(
-        estimator=estimator,
-        model=model,
-        potentials=potentials,
-        marginals=marginals,
-        sample=Sample(inputs, classes, model.structure, labels, weight, banned=banned),
-        number=np.arange(len(weight)),
-        _ground=lambda: estimator._ground(inputs, weight, labels, Workers(), banned=banned),
-    )
-
-
-def _of_sequences(estimator: TiltTagger, X: Any, y: Any, sample_weight: Any) -> View:
-    sequences, model, potentials = estimator._potentials(as_sequences(X))
-    classes, full = estimator.classes_.tolist(), sequences.without_empty()
-    _, labels, banned = tag_targets(y, sequences, classes)
-    number = np.flatnonzero(sequences.lengths > 0)
-    weight = instance_weights(sample_weight, sequences.n_sequences, "sequence")[number]
-    return View(
-        estimator=estimator,
-        model=model,
-        potentials=potentials,
-        marginals=model.structure.infer(potentials, model.workers),
-        sample=Sample(full, classes, model.structure, labels, weight, banned=banned),
-        number=number,
-        _ground=lambda: estimator._ground(full, model, weight, labels, banned=banned),
-    )

@@ -58,6 +58,15 @@ class ChainFeatures:
         """The inverse of ``tables``."""
         return np.concatenate([self.nodes.flat(table), transitions.ravel()])
 
+    def whole(self, weights: FloatArray) -> FloatArray:
+        """Weights with those of columns that have none here (``OccupiedFeatures``, ``ObservedFeatures``) as zeros."""
+        return np.concatenate([table.ravel() for table in self.tables(weights)])
+
+    def own(self, whole: FloatArray) -> FloatArray:
+        """The inverse of ``whole``."""
+        n = len(whole) - self.kinds.shape[1] * self.n_labels**2
+        return self.flat(whole[:n].reshape(-1, self.n_labels), whole[n:].reshape(-1, self.n_labels, self.n_labels))
+
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels). ``edge`` may be the memory of the weights: not to be written to."""
         of_nodes, edge = self.unpack(weights)

@@ -78,9 +78,7 @@ def tag_targets(
     (['a', 'b'], [1, -1, -1])
     """
     declared = None if classes is None else [_class(c) for c in classes]
-    values = () if y is None else _flat(y, sequences)
-    found = _Decoder(values, lambda i: sequences.where(i, "y"), sequences.sequence_of, n=sequences.n, strict=True)
-    return found.targets(declared, named, least, y is None)
+    return _tags(y, sequences).targets(declared, named, least, y is None)
 
 
 class _Decoder:
@@ -114,6 +112,11 @@ class _Decoder:
         """The labels outside sets, −1 left out where it means unlabelled."""
         is_class = self._n_others < 2 if declared is None else any(map(is_minus_one, declared))
         return [key for key in self.seen if is_class or not is_minus_one(key[1])]
+
+    def shown(self) -> list[Any]:
+        """All labels, those in sets as well."""
+        inside = [key for held in self.sets.values() for key in held]
+        return [value for _, value in dict.fromkeys([*self.known(None), *inside])]
 
     def targets(self, declared: list[Any] | None, named: Iterable[object], least: int, is_none: bool) -> Targets:
         if self.strict and (str, "") in self.seen and "" not in (declared or ()):
@@ -261,14 +264,14 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
     return ~np.isin(found.codes, [found.seen[key] for key in known])
 
 
-def shown_labels(y: Any, declared: Sequence[object] | None = None) -> list[Any]:
+def shown_labels(y: Any) -> list[Any]:
     """The labels that rows of y show, in sets as well."""
-    if y is None:
-        return []
-    found = _rows(as_objects(y))
-    inside = [key for held in found.sets.values() for key in held]
-    known = found.known(None if declared is None else list(declared))
-    return [value for _, value in dict.fromkeys([*known, *inside])]
+    return [] if y is None else _rows(as_objects(y)).shown()
+
+
+def shown_tags(y: Any, sequences: Sequences) -> list[Any]:
+    """The labels that positions of sequences show, in sets as well."""
+    return [] if y is None else _tags(y, sequences).shown()
 
 
 def warn_unspoken_classes(
@@ -361,6 +364,11 @@ def key_of(value: Any) -> Key:
 def _rows(values: npt.NDArray[Any] | tuple[()], n: int | None = None) -> _Decoder:
     plain = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "biufUO" else list(values)
     return _Decoder(plain, lambda i: f"y[{i}]", lambda i: i, n=n)
+
+
+def _tags(y: Any, sequences: Sequences) -> _Decoder:
+    values = () if y is None else _flat(y, sequences)
+    return _Decoder(values, lambda i: sequences.where(i, "y"), sequences.sequence_of, n=sequences.n, strict=True)
 
 
 def _class(value: object) -> Any:

@@ -22,7 +22,7 @@ from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.language.constraint import Constraint
-from tiltfit.samples.labels import Targets, is_list, is_tagged, row_targets, tag_targets
+from tiltfit.samples.labels import Targets, is_list, is_tagged, row_targets, shown_labels, shown_tags, tag_targets
 
 TaskName = Literal["classify", "tag"]
 
@@ -55,6 +55,10 @@ class Task(ABC):
         least: int = 2,
     ) -> Targets:
         """Decode y; parameters as for ``samples.labels.row_targets``."""
+
+    @abstractmethod
+    def shown(self, y: Any, inputs: Any) -> list[Any]:
+        """The labels in y."""
 
     @abstractmethod
     def structure(self, inputs: Any) -> Independent | Chains:
@@ -90,6 +94,9 @@ class _Documents(Task):
     ) -> Targets:
         return row_targets(y, inputs.n, classes, named, least)
 
+    def shown(self, y: Any, inputs: Any) -> list[Any]:
+        return shown_labels(y)
+
     def structure(self, inputs: Any) -> Independent:
         return Independent(inputs.n)
 
@@ -121,6 +128,9 @@ class _Sequences(Task):
         least: int = 2,
     ) -> Targets:
         return tag_targets(y, inputs, classes, named, least)
+
+    def shown(self, y: Any, inputs: Any) -> list[Any]:
+        return shown_tags(y, inputs)
 
     def structure(self, inputs: Any) -> Chains:
         return Chains(inputs.offsets, np.zeros(inputs.n, dtype=np.int32), 1)

@@ -168,7 +168,7 @@ class _Scout:
 
 def _stated(model: Any, constraints: Iterable[Constraint] | ConstraintSet | None, classes: Any) -> ConstraintSet:
     given = constraints if isinstance(constraints, ConstraintSet) else ConstraintSet(tuple(constraints or ()))
-    own = getattr(model, "_constraints", None) or ConstraintSet()
+    own = getattr(model, "constraints_", None) or ConstraintSet()
     found = tuple(dict.fromkeys([*own, *given]))
     if model is not None and not hasattr(model, "classes_"):
         raise DataError(f"model= is {type(model).__name__}, which is not fitted: it has no classes_.")

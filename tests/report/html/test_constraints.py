@@ -26,7 +26,7 @@ def model() -> TiltClassifier:
 
 
 def test_each_entry_finds_its_target(model: TiltClassifier) -> None:
-    targets = targets_of(model._constraints, ["a", "b"], "documents")
+    targets = targets_of(model.constraints_, ["a", "b"], "documents")
     found = [targets[key_of(entry)] for entry in model.constraint_report_]
     assert [(t.words, t.low, t.high) for t in found] == [
         ("about 90%", 0.9, 0.9),

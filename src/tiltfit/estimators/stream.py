@@ -1,26 +1,23 @@
-"""What classifier and tagger have in common when they learn online: ``solver="online"`` and ``partial_fit``."""
+"""Learning online: ``partial_fit``, which takes a stream part by part, and ``solver="online"``."""
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from types import ModuleType
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.data.inputs import is_missing
-from tiltfit.errors import DataError, UnsupportedError, did_you_mean
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import generator
 from tiltfit.execution.blas import one_blas_thread
-from tiltfit.features.chains import ChainFeatures
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.language.values import label as as_label
 from tiltfit.methods.history import Development, Fit, Journal, Round
-from tiltfit.methods.online import Learner, Online
+from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.models.model import linear
@@ -30,42 +27,11 @@ from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.components import penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
-from tiltfit.projections.strength import Strength
+from tiltfit.projections.strength import PRIOR_RATE, Strength
 from tiltfit.report.outcome import report_stream
 
 if TYPE_CHECKING:
-    from tiltfit.estimators.options import Options
-
-
-STEPS = ("adaptive", "printed")
-
-
-def online_options(given: Any) -> Online:
-    """What ``online=`` says; raises by name."""
-    if given is None or isinstance(given, Online):
-        options = given or Online()
-    elif isinstance(given, Mapping):
-        known = [field.name for field in fields(Online)]
-        for name in given:
-            if name not in known:
-                raise DataError(f"online={{{name!r}: ...}} is unknown.{did_you_mean(name, known)} Known: {known}.")
-        options = Online(**given)
-    else:
-        raise DataError(f"online={given!r:.80} must be a dict of options, such as {{'passes': 3}}.")
-    if options.steps not in STEPS:
-        raise DataError(f"online steps={options.steps!r} is unknown: use 'adaptive' or 'printed'.")
-    plain: dict[str, Any] = {}  # not NumPy's numbers, which a file does not hold
-    for name in ("passes", "batch_size", "horizon"):
-        value = getattr(options, name)
-        if value is None and name != "passes":
-            continue
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-            raise DataError(f"online {name}={value!r} must be a whole number of at least 1.")
-        plain[name] = int(value)
-    eta0 = options.eta0
-    if not isinstance(eta0, int | float | np.number) or isinstance(eta0, bool) or not 0 < eta0 < float("inf"):
-        raise DataError(f"online eta0={eta0!r} must be a positive, finite number.")
-    return replace(options, **plain, eta0=float(eta0))
+    from tiltfit.estimators.estimator import TiltEstimator
 
 
 class Settled:
@@ -78,9 +44,10 @@ class Settled:
     def __get__(self, estimator: Any, owner: type | None = None) -> Any:
         if estimator is None:
             return self
-        if vars(estimator).get("_stream") is None:
+        if estimator.stream_ is None:
             raise AttributeError(f"{type(estimator).__name__!r} object has no attribute {self._name!r}")
-        estimator._settle()
+        weights = estimator.stream_.learner.flat_weights()
+        estimator._set_weights(weights)
         return vars(estimator)[self._name]
 
 
@@ -96,27 +63,25 @@ class Stream:
     place: dict[str, Any] = field(default_factory=dict)
 
     @staticmethod
-    def begin(
-        n_rows: int, n_labels: int, n_edges: int | None, options: Options, estimator: Any, *, free: bool = False
-    ) -> Stream:
-        """A stream that has seen nothing. ``n_rows``: attributes (and intercepts) of positions, ``n_edges``: attributes
-        of edges, ``free``: the last row has no ridge."""
+    def begin(options: Options, estimator: TiltEstimator) -> Stream:
+        """A stream that has seen nothing."""
+        n_rows, n_edges = estimator._sizes
+        n_labels, squares = len(estimator.classes_), options.online.rule.squares
         options.check_online("rows" if n_edges is None else "tokens")
-        squares = options.online.rule.squares
-        edges = None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares)
+        free = not getattr(estimator, "penalize_intercept", True)  # the last row, of the intercepts, has no ridge
         learner = Learner(
             online=options.online,
             alpha=float(estimator.alpha),
             gamma=float(estimator.gamma),
             nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=n_rows - 1 if free else -1),
-            edges=edges,
+            edges=None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares),
             ledger=Ledger(options.strength.scale == "support"),
             seed=int(generator(estimator.random_state).integers(2**31)),
         )
-        return Stream(learner, options.strength)
+        return Stream(learner, estimator.strength_)
 
-    def learn(self, problem: Problem, grounded: Grounded, estimator: Any) -> None:
-        """Take the instances in their order; then tell the estimator's report."""
+    def learn(self, problem: Problem, grounded: Grounded, estimator: TiltEstimator) -> None:
+        """Take the instances in their order; then update what the estimator reports."""
         rows = self.enter(grounded, estimator.classes_.tolist())
         for name in ("coef_", "intercept_", "transitions_"):
             estimator.__dict__.pop(name, None)  # made anew when they are asked for
@@ -127,16 +92,15 @@ class Stream:
         for number, support in [*grounded.ruled_support.items(), *enumerate(local.tolist())]:
             if support > 0:
                 self.apart[number] = self.apart.get(number, 0.0) + support
-        self.tell(grounded.constraints, estimator)
+        self.report_to(estimator)
 
-    def tell(self, constraints: ConstraintSet, estimator: Any) -> None:
-        """What the estimator says of itself after a call."""
-        keep_stream(estimator, self)
-        estimator._prices, estimator.n_iter_, estimator.history_ = self.prices(), 1, ()
-        estimator.objective_, estimator.converged_, estimator._message = float("nan"), False, "a stream"
+    def report_to(self, estimator: TiltEstimator) -> None:
+        """Set what the estimator reports after a call."""
+        estimator.stream_, estimator.prices_, estimator.n_iter_, estimator.history_ = self, self.prices(), 1, ()
+        estimator.objective_, estimator.converged_, estimator.message_ = float("nan"), False, "a stream"
         estimator.constraint_report_ = report_stream(
-            self.learner.ledger, self.learner.prices(), constraints, estimator.classes_.tolist(), estimator._unit,
-            self.apart,
+            self.learner.ledger, self.learner.prices(), estimator.constraints_, estimator.classes_.tolist(),
+            estimator.unit_, self.apart,
         )  # fmt: skip
 
     def enter(self, grounded: Grounded, classes: list[Any]) -> IntArray:
@@ -168,31 +132,82 @@ class Stream:
         return dict(zip(self.learner.ledger.keys, self.learner.prices().tolist(), strict=True))
 
 
-def learn_more(estimator: Any, kind: ModuleType, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
-    """``partial_fit``: the next part of a stream. ``kind`` (``classifier_stream``, ``tagger_stream``) says how a stream
-    begins, goes on after a batch fit, and turns X into a problem. What is refused leaves the estimator as it was, and
-    so does what has no weight, but for a stream that it begins."""
+def learn_more(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
+    """``partial_fit``: the next part of a stream. A call that is refused leaves the estimator as it was; so does one
+    whose instances have no weight, but for a stream that it begins."""
     before = dict(estimator.__dict__)
     weightless = _is_weightless(sample_weight)
+    fitted = estimator.__sklearn_is_fitted__()
     try:
-        if "_stream" not in before and "coef_" in before:
-            kind.go_on(estimator)
-        elif "_stream" not in before:
-            kind.begin(estimator, X, y, classes)
+        if estimator.stream_ is None:
+            options = Options.of(estimator)
+            estimator._check_stream()
+            if fitted:
+                _go_on(estimator, options)
+            else:
+                _begin(estimator, options, X, y, classes)
+        assert estimator.stream_ is not None
         begun = dict(estimator.__dict__)
-        problem, grounded = kind.chunk(estimator, X, y, classes, None if weightless else sample_weight)
+        problem, grounded = _chunk(estimator, X, y, classes, None if weightless else sample_weight)
         if weightless and len(sample_weight) != len(problem.weight):
-            raise DataError(f"sample_weight has {len(sample_weight)} entries, but X has {len(problem.weight)}.")
+            raise DataError(
+                f"sample_weight has {len(sample_weight)} entries, but X has {len(problem.weight)}.",
+                parameter="sample_weight",
+            )
     except BaseException:
         estimator.__dict__ = before
         raise
     if not weightless:
-        estimator._stream.learn(problem, grounded, estimator)
-    elif "_stream" in before or "coef_" in before:
+        estimator.stream_.learn(problem, grounded, estimator)
+    elif fitted:
         estimator.__dict__ = before
     else:
         estimator.__dict__ = begun
-        estimator._stream.tell(grounded.constraints, estimator)
+        estimator.stream_.report_to(estimator)
+
+
+def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: Any) -> None:
+    """Fix parameters, classes and features by the first part of a stream."""
+    task, constraints = estimator.task, ConstraintSet.of(estimator.constraints, estimator.task.unit)
+    refuse_start(estimator.init)
+    encoder, inputs, matrix = estimator._learn_encoder(X, options, part=True)
+    declared = declared_classes(classes, estimator.classes, constraints, lambda: task.shown(y, inputs))
+    found = task.targets(y, inputs, declared).classes
+    given = estimator._given_start(found.tolist(), encoder, matrix.shape[1])
+    estimator.classes_, estimator.constraints_ = found, constraints.with_classes(found.tolist(), task.unit)
+    estimator._keep_encoder(encoder if encoder is None else encoder.anew(), matrix.shape[1])
+    estimator.base_, estimator.model_, estimator.unit_ = getattr(estimator, "base", None), options.model, inputs.unit
+    estimator.inference_ = estimator._inference_settings()
+    # How often the events happen that shares are of is not known beforehand, so it stays at its prior.
+    shares = {k: PRIOR_RATE for k, constraint in enumerate(constraints) if constraint.of is not None}
+    estimator.strength_ = replace(options.strength, rates=shares)
+    estimator.stream_ = Stream.begin(options, estimator)
+    if given is not None:
+        estimator.stream_.learner.start_from(given)
+
+
+def _go_on(estimator: TiltEstimator, options: Options) -> None:
+    """Begin a stream with the weights and features of a batch fit."""
+    estimator.stream_ = Stream.begin(options, estimator)
+    estimator.stream_.learner.start_from(estimator._weights())
+
+
+def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
+    """X and y as the stream that has begun takes them."""
+    refuse_other_classes(classes, estimator.classes_.tolist())
+    beliefs = estimator.infer(X, y, sample_weight, part=True)
+    grounded = estimator.ground(beliefs, part=True)
+    assert estimator.stream_ is not None
+    problem = Problem(
+        model=beliefs.model,
+        labels=beliefs.sample.labels,
+        weight=beliefs.sample.weight,
+        alpha=np.empty(0),
+        gamma=estimator.stream_.learner.gamma,
+        tilt=grounded.tilt,
+        touched=grounded.touched,
+    )
+    return problem, grounded
 
 
 def _is_weightless(sample_weight: Any) -> bool:
@@ -206,14 +221,6 @@ def _is_weightless(sample_weight: Any) -> bool:
     return weight.ndim == 1 and len(weight) > 0 and not weight.any()
 
 
-def keep_stream(estimator: Any, stream: Stream | None) -> None:
-    """What ``partial_fit`` may go on with."""
-    if stream is None:
-        estimator.__dict__.pop("_stream", None)
-    else:
-        estimator._stream = stream
-
-
 def declared_classes(
     classes: Any, parameter: Any, constraints: ConstraintSet, labels: Callable[[], list[Any]]
 ) -> list[Any]:
@@ -224,8 +231,7 @@ def declared_classes(
         if given is not None:
             return list(given)
     named = [name for constraint in constraints for name in constraint.names]
-    known = [as_label(label, "A label in y") for label in labels() if not is_missing(label)]
-    return list({exact(name): name for name in [*named, *known]}.values())
+    return list({exact(name): name for name in [*named, *labels()]}.values())
 
 
 def refuse_other_classes(classes: Any, known: list[Any]) -> None:
@@ -261,19 +267,16 @@ def fit_online(
     problem: Problem,
     grounded: Grounded,
     options: Options,
-    estimator: Any,
+    estimator: TiltEstimator,
     *,
     given: FloatArray | None,
     development: Development | None,
 ) -> tuple[Fit, Stream]:
     """So many passes over all instances, each in another order; in the end the objective of Eq. 6 and its q."""
-    features, n = linear(problem.model, "solver='online'").features, len(problem.weight)
-    edges = features.kinds.shape[1] if isinstance(features, ChainFeatures) else None
-    nodes = features.nodes if isinstance(features, ChainFeatures) else features
-    free = not getattr(estimator, "penalize_intercept", True)
-    n_labels, classes = features.n_labels, list(grounded.constraints.classes or ())
-    stream = Stream.begin(nodes.n_weights // n_labels, n_labels, edges, options, estimator, free=free)
-    stream.strength = replace(options.strength, rates=grounded.rates)
+    linear(problem.model, "solver='online'")
+    n, classes = len(problem.weight), list(grounded.constraints.classes or ())
+    estimator.strength_ = replace(options.strength, rates=grounded.rates)
+    stream = Stream.begin(options, estimator)
     learner, rows = stream.learner, stream.enter(grounded, classes)
     learner.online, learner.unlabelled_in_all = replace(learner.online, horizon=n), n - len(problem.labelled)
     if learner.online.is_printed:  # knows all sums beforehand

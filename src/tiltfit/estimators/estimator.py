@@ -1,0 +1,472 @@
+"""``TiltEstimator``: what ``TiltClassifier`` and ``TiltTagger`` share.
+
+A fit in eight steps (``_fit``): check the parameters; encode X; make the sample from X and y; build the model on it;
+look up the constraints there (``projections.grounding``); state the problem (``methods.problem``); solve it by the
+method (``methods``); keep the weights, the prices and the report.
+
+Explanations, pages and commands use ``sample``, ``infer`` and ``ground``, and the attributes that a fit sets.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tiltfit.arrays import FloatArray
+from tiltfit.data.inputs import Inputs, Unit
+from tiltfit.errors import (
+    ConflictError,
+    InactiveConstraintWarning,
+    NotConvergedWarning,
+    NotSavedWarning,
+    TiltfitWarning,
+    UnmetConstraintWarning,
+    UnsupportedError,
+)
+from tiltfit.estimators.development import development_set, naming_dev, parts
+from tiltfit.estimators.encoders import Matrix
+from tiltfit.estimators.notebook import ShownWithReport
+from tiltfit.estimators.options import Options, threads
+from tiltfit.estimators.projecting import projected
+from tiltfit.estimators.sequence_encoder import refuse_impossible
+from tiltfit.estimators.starts import generator
+from tiltfit.estimators.stream import fit_online, learn_more
+from tiltfit.execution.blas import one_blas_thread
+from tiltfit.execution.workers import Workers
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.language.constraint import ConstraintSet
+from tiltfit.methods.catalogue import METHODS
+from tiltfit.methods.history import Development, Fit, Round
+from tiltfit.methods.method import Run
+from tiltfit.methods.method import Task as Lesson
+from tiltfit.methods.problem import Problem
+from tiltfit.methods.start import default_start, starting_point
+from tiltfit.models.generative import refuse_counts
+from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
+from tiltfit.models.registry import MODELS, make_model
+from tiltfit.optimize.result import Stop
+from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
+from tiltfit.projections.strength import Strength
+from tiltfit.report.constraints import ConstraintReport
+from tiltfit.report.outcome import report_constraints
+from tiltfit.samples.labels import warn_unspoken_classes
+from tiltfit.samples.sample import Sample, make_sample
+from tiltfit.samples.task import Task
+
+logger = logging.getLogger("tiltfit")
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """p_λ on a sample. ``inputs``: X as it was given, with sequences that have no positions. ``model``: features and
+    structure; ``scorer``: the same, or the model that was made of it. ``weights`` are asked for when they are needed: a
+    stream sums them up."""
+
+    inputs: Inputs
+    sample: Sample
+    model: LogLinear
+    scorer: Model
+    weights: Callable[[], FloatArray]
+
+    @cached_property
+    def potentials(self) -> Potentials:
+        return self.scorer.potentials(self.weights())
+
+    @cached_property
+    def marginals(self) -> Marginals:
+        return self.model.structure.infer(self.potentials, self.model.workers)
+
+
+class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
+    """Fitting, streams, projection and files, for documents and for sequences alike.
+
+    Attributes that a fit sets besides those of scikit-learn: ``constraints_`` (with all classes), ``prices_`` (by
+    constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
+    and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
+    and the seed), ``model_``, ``base_``, ``weights_`` (of a
+    model that is not linear), ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model
+    file could not hold).
+    """
+
+    task: ClassVar[Task]
+
+    classes_: npt.NDArray[Any]
+    coef_: Any
+    constraints_: ConstraintSet
+    constraint_report_: ConstraintReport
+    prices_: dict[Key, float]
+    history_: tuple[Round, ...]
+    objective_: float
+    converged_: bool
+    n_iter_: int
+    message_: str
+    unit_: Unit
+    encoder_: Any
+    names_: Any
+    strength_: Strength
+    inference_: tuple[str, int]
+    model_: str
+    base_: Any = None
+    stream_: Any = None
+    weights_: Any = None
+    lost_: tuple[str, ...] = ()
+
+    # Learning
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
+        before = dict(self.__dict__)
+        try:
+            fit = self._fit(X, y, sample_weight, dev, patience)
+        except BaseException:
+            self.__dict__ = before
+            raise
+        self._warn(fit, self.__dict__.pop("lost_", ()))
+        return self
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
+        options, kept_aside = Options.of(self), parts(dev, patience)
+        constraints = ConstraintSet.of(self.constraints, self.task.unit)
+        encoder, inputs, matrix = self._learn_encoder(X, options)
+        sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
+        constraints = constraints.with_classes(sample.classes, self.task.unit)
+        options.check(constraints, inputs.unit)
+        self._check_sample(sample, options)
+        kind = MODELS[options.model]
+        occupied = options.solver != "online" and kind.linear
+        plain = self._model_to_fit(X, encoder, matrix, sample, options.workers(), occupied=occupied)
+        model = make_model(options.model, plain, list(sample.classes))
+        sample = replace(sample, structure=plain.structure)
+        given = self._given_start(sample.classes, encoder, matrix.shape[1]) if kind.linear else None
+        given = None if given is None else plain.features.own(given)
+        # Kept as it is now: parameters may be set to something else later.
+        self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, getattr(self, "base", None)
+        self.inference_, self.model_ = self._inference_settings(), options.model
+        self._keep_encoder(encoder, matrix.shape[1])
+        refuse_counts(options.model, matrix, self.names_)
+        grounded = self._ground_to_fit(constraints, sample, plain, options)
+        told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
+        options.check_anything(told, self.task.position)
+        if told and not self.task.is_sequences:
+            warn_unspoken_classes(self.classes_, sample.labels, constraints, sample.banned)
+        votes = options.votes(constraints, inputs)
+        problem = Problem(
+            model=model,
+            labels=sample.labels,
+            weight=sample.weight,
+            alpha=self.ridge(model),
+            gamma=float(self.gamma),
+            tilt=grounded.tilt,
+            touched=grounded.touched,
+        )
+        lesson = Lesson(problem, grounded, votes)
+        if given is None and self.init is None and problem.is_sampled and options.alternates:
+            given = self._local_start(lesson, constraints, sample, options)
+        del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
+        development = self._development(kept_aside, patience, plain)
+        stream = None
+        if options.solver == "online":
+            fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
+        else:
+            fit = self._solve(lesson, options, given, development)
+        del problem, lesson  # and their copy of the rows that matter
+        logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
+        self._keep_weights(plain, fit.weights)
+        self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
+        self.n_iter_, self.message_ = len(fit.history), fit.message
+        self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
+        self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
+        roles = options.roles(constraints, votes)
+        p = None
+        if grounded.tilt is not None:
+            p = grounded.tilt.of_model(model.take(grounded.touched).potentials(fit.weights))
+        self.constraint_report_ = report_constraints(
+            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, roles
+        )
+        self.stream_ = stream
+        return fit
+
+    def _keep_weights(self, plain: LogLinear, weights: FloatArray) -> None:
+        """Set ``coef_`` and its like for a linear model, else ``weights_``."""
+        linear = MODELS[self.model_].linear
+        for name in ("coef_", "intercept_", "transitions_"):
+            self.__dict__.pop(name, None)
+        self.weights_ = None if linear else weights
+        if linear:
+            self._set_weights(plain.features.whole(weights))
+
+    def _ground_to_fit(
+        self, constraints: ConstraintSet, sample: Sample, model: LogLinear, options: Options
+    ) -> Grounded:
+        """Constraints that cannot hold together do not stop a method that does not follow them: a warning names them,
+        and they are softened for the report, which shows how far the model is from each. (A ``distributed_as`` with a
+        label that known labels rule out has no soft form, and is refused.)"""
+        method = options.method
+
+        def look_up(constraints: ConstraintSet) -> Grounded:
+            how = Grounding(
+                model.workers, *self.inference_, online=options.solver == "online",
+                separate="rows" not in method.needs, violations="violations" in method.needs, base=model.base,
+            )  # fmt: skip
+            grounded = ground(constraints, sample, options.strength, how)
+            refuse_impossible(model, grounded)
+            return grounded
+
+        try:
+            return look_up(constraints)
+        except ConflictError as error:
+            if method.follows:
+                raise
+            conflict = error
+        soft = tuple(replace(c, slack=1.0) if c.is_hard else c for c in constraints)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TiltfitWarning)  # the first attempt has named inactive constraints
+            grounded = look_up(ConstraintSet(soft, constraints.classes))
+        warnings.warn(
+            f"{conflict} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
+            "soft.)",
+            UnmetConstraintWarning,
+            stacklevel=4,
+        )
+        return replace(grounded, constraints=constraints)
+
+    def _solve(
+        self,
+        lesson: Lesson,
+        options: Options,
+        given: FloatArray | None = None,
+        development: Development | None = None,
+        *,
+        once: bool = False,
+    ) -> Fit:
+        """The best of ``n_init`` runs, by the lowest objective, or by the highest score on ``development``: the first
+        from ``given`` or ``init``, the others from random weights. ``once``: one run from the default start."""
+        problem, n_init = lesson.problem, 1 if once else int(self.n_init)
+        if problem.is_sampled and n_init > 1:
+            raise UnsupportedError(
+                f"n_init={n_init} keeps the fit with the least objective, which is not known where q is sampled. Use "
+                "n_init=1, or inference='exact'.",
+                parameter="n_init",
+            )
+        method, rng = options.method, generator(self.random_state)
+        named = isinstance(self.init, str) and not once
+        first = self.init if named else default_start(method.start, problem)
+        fits: list[Fit] = []
+        with one_blas_thread():
+            for k, kind in enumerate([first, *["random"] * (n_init - 1)]):
+                start = given if k == 0 and given is not None else starting_point(kind, problem, rng, options.tol)
+                run = Run(
+                    solver=options.solver,
+                    max_iter=options.max_iter,
+                    tol=options.tol,
+                    seed=int(rng.integers(2**63)),
+                    callback=None if once else self.callback,
+                    development=development,
+                    options=options.method_options,
+                )
+                fits.append(method.fit(lesson, start, run))
+                if fits[-1].stop is Stop.CALLBACK:
+                    break
+        return min(fits, key=_rank)
+
+    def _local_start(
+        self, lesson: Lesson, constraints: ConstraintSet, sample: Sample, options: Options
+    ) -> FloatArray | None:
+        """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
+        local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
+        problem, model = lesson.problem, lesson.problem.model
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the full set of constraints has been warned about
+            grounded = ground(local, sample, options.strength, Grounding(model.workers, base=model.base))
+        if grounded.tilt is None and not len(problem.labelled):
+            return None
+        simpler = Lesson(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
+        return self._solve(simpler, options, once=True).weights
+
+    def _development(self, kept_aside: tuple[Any, Any] | None, patience: int, model: LogLinear) -> Development | None:
+        if kept_aside is None:
+            return None
+        X, y = kept_aside
+        with naming_dev():
+            aside = self.infer(X, y)
+            if not MODELS[self.model_].linear:
+                return development_set(aside.scorer, aside.sample.labels, patience)
+            whole, own = model.features.whole, aside.model.features.own
+            return development_set(aside.model, aside.sample.labels, patience, lambda weights: own(whole(weights)))
+
+    def ridge(self, model: Model) -> FloatArray:
+        """α for every weight."""
+        ridge = np.full(model.n_weights, float(self.alpha))
+        if not getattr(self, "penalize_intercept", True) and model.linear is not None:
+            ridge[-model.n_labels :] = 0.0
+        return ridge
+
+    def _warn(self, fit: Fit, lost: tuple[str, ...]) -> None:
+        """Warn about what a fit could not do. ``lost``: constraints that a model file could not hold."""
+        if lost:
+            warnings.warn(
+                f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
+                NotSavedWarning,
+                stacklevel=3,
+            )
+        # Hard constraints that contradict each other leave nothing to converge to; they are named below.
+        report = self.constraint_report_
+        if not fit.converged and fit.stop is not Stop.CALLBACK and not report.violated:
+            advice = fit.advice or f"Raise max_iter= (now {self.max_iter}) or tol=."
+            warnings.warn(
+                f"{type(self).__name__} did not converge: {fit.message}. {advice}", NotConvergedWarning, stacklevel=3
+            )
+        followed = METHODS[self.method].follows
+        report.warn_unmet(stacklevel=3, vectorizer=hasattr(self, "vectorizer"), followed=followed)
+        report.warn_sampling(stacklevel=3)
+
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+        learn_more(self, X, y, classes, sample_weight)
+        return self
+
+    # Using
+
+    def sample(self, X: Any, y: Any = None, sample_weight: Any = None) -> Sample:
+        """X and y as the fitted estimator sees them."""
+        return self.infer(X, y, sample_weight).sample
+
+    def infer(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, fitting: bool = False, part: bool = False
+    ) -> Beliefs:
+        """p_λ on X. ``y``, ``sample_weight``: as for ``project``. ``fitting``: X is what was fitted just now, and so is
+        ``base``, if that is an array. ``part``: X is the next part of a stream, from which the encoder learns."""
+        inputs, matrix = self._encode(X, part=part)
+        refuse_counts(self.model_, matrix, self.names_)
+        sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes_.tolist())
+        model = self._model_on(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
+        if part:
+            self._check_part(sample, model)
+        linear = MODELS[self.model_].linear
+        scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
+        sample = replace(sample, structure=model.structure)
+        return Beliefs(inputs, sample, model, scorer, self._weights if linear else lambda: self.weights_)
+
+    def ground(self, beliefs: Beliefs, *, part: bool = False) -> Grounded:
+        """The constraints of the fit as they apply to the sample of ``beliefs``. ``part``: it is a part of a stream."""
+        if self.lost_:
+            raise UnsupportedError(
+                f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(self.lost_)}. "
+                f"predict works; to {'go on' if part else 'project'}, fit again."
+            )
+        model = beliefs.model
+        how = Grounding(model.workers, *self.inference_, part=part, base=model.base)
+        grounded = ground(self.constraints_, beliefs.sample, self.strength_, how)
+        refuse_impossible(model, grounded)
+        return grounded
+
+    def _project(
+        self, X: Any, y: Any, prices: str, sample_weight: Any, *, decode: bool = False, fitting: bool = False
+    ) -> Any:
+        """q, or the most probable labels under q (``decode``)."""
+        check_is_fitted(self)
+        beliefs = self.infer(X, y, sample_weight, fitting=fitting)
+        grounded = self.ground(beliefs)
+        model, labels = beliefs.model, beliefs.sample.labels
+        found = projected(model, beliefs.potentials, beliefs.marginals, grounded, prices, self.prices_)
+        q = beliefs.marginals.node
+        best = model.structure.best(beliefs.potentials, model.workers)[0] if decode else None
+        if found is not None:
+            positions = model.structure.positions(grounded.touched)
+            q[positions] = found.marginals.node
+            if best is not None:
+                best[positions] = found.structure.best(found.potentials, model.workers)[0]
+        known = np.flatnonzero(labels >= 0)
+        if best is not None:
+            best[known] = labels[known]
+            return self.task.named(best, self.classes_, beliefs.inputs)
+        q[known] = np.eye(len(self.classes_))[labels[known]]
+        return self.task.per_instance(q, beliefs.inputs)
+
+    def save(self, path: str | Path) -> None:
+        """Write a ``.tilt`` file: JSON and arrays, no pickle, atomically."""
+        from tiltfit.estimators.persistence import save
+
+        save(self, path)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "coef_" in vars(self) or self.stream_ is not None or self.weights_ is not None
+
+    # What differs
+
+    @abstractmethod
+    def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[Any, Inputs, Matrix]:
+        """How X becomes a matrix, X as conditions see it, and that matrix. ``part``: more data will come."""
+
+    @abstractmethod
+    def _keep_encoder(self, encoder: Any, n_columns: int) -> None:
+        """Set ``encoder_``, ``names_`` and what scikit-learn calls them."""
+
+    @abstractmethod
+    def _encode(self, X: Any, *, part: bool) -> tuple[Inputs, Matrix]:
+        """New data by the encoder of the fit. ``part``: they are the next part of a stream."""
+
+    @abstractmethod
+    def _model_to_fit(
+        self, X: Any, encoder: Any, matrix: Matrix, sample: Sample, workers: Workers, *, occupied: bool
+    ) -> LogLinear:
+        """The log-linear model that is to be fitted. ``occupied``: hashed columns that are empty have no weights."""
+
+    @abstractmethod
+    def _model_on(self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
+        """The fitted log-linear model on new data."""
+
+    @abstractmethod
+    def _given_start(self, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:
+        """Weights to start from that ``init`` or the last fit holds (flat), or None."""
+
+    @abstractmethod
+    def _weights(self) -> FloatArray:
+        """All weights, flat."""
+
+    @abstractmethod
+    def _set_weights(self, weights: FloatArray) -> None:
+        """The inverse of ``_weights``."""
+
+    @property
+    @abstractmethod
+    def _sizes(self) -> tuple[int, int | None]:
+        """The rows of the tables of weights: features (and intercepts) of positions, and features of edges."""
+
+    def _check_sample(self, sample: Sample, options: Options) -> None:
+        """Refuse a sample that the parameters do not go with."""
+
+    def _check_part(self, sample: Sample, model: LogLinear) -> None:
+        """Refuse a part of a stream that the model cannot learn from."""
+
+    def _check_stream(self) -> None:
+        """Refuse parameters that online learning cannot follow."""
+
+    def _inference_settings(self) -> tuple[str, int]:
+        return "auto", 0
+
+
+@contextmanager
+def warned_already() -> Iterator[None]:
+    """Leave out what the fit has just said: which constraints are inactive or do not hold."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InactiveConstraintWarning)
+        warnings.simplefilter("ignore", UnmetConstraintWarning)
+        yield
+
+
+def _rank(fit: Fit) -> tuple[float, float]:
+    """The lower, the better."""
+    score = -np.inf if fit.dev_score is None else fit.dev_score
+    return -score, fit.objective if np.isfinite(fit.objective) else np.inf

@@ -1,0 +1,86 @@
+"""q = argmin_q D(q‖p) + U(E_q[f′]) on new data, with prices solved there or taken from the fit (Eq. 8)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from tiltfit.arrays import FloatArray
+from tiltfit.errors import DataError, NotConvergedWarning, UnmetConstraintWarning, UnsupportedError
+from tiltfit.execution.blas import one_blas_thread
+from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.inference.structure import Structure
+from tiltfit.language.sentences import titled
+from tiltfit.models.model import Model
+from tiltfit.projections.grounding import Grounded, Key
+from tiltfit.projections.information import Projection, project
+from tiltfit.report.sampling import allowance, warn_sampling
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """q on the touched instances, their structure and its potentials there, and the price of every row."""
+
+    marginals: Marginals
+    structure: Structure
+    potentials: Potentials
+    prices: FloatArray
+
+
+def projected(
+    model: Model, potentials: Potentials, p: Marginals, grounded: Grounded, prices: str, fitted: dict[Key, float]
+) -> Projected | None:
+    """q on the touched instances; None where nothing is constrained.
+
+    ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``.
+    """
+    if prices not in ("solve", "fitted"):
+        raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.", parameter="prices")
+    if grounded.tilt is None:
+        return None
+    tilt, positions = grounded.tilt, model.structure.positions(grounded.touched)
+    base = tilt.base(Potentials(potentials.node[positions], potentials.edge), p.log_z[grounded.touched])
+    if prices == "fitted":
+        shared = _known_prices(grounded, fitted)
+        return Projected(tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared), shared)
+    with one_blas_thread():
+        projection = project(tilt, base, told=True)
+    if not projection.converged:
+        warnings.warn(
+            f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",
+            NotConvergedWarning,
+            stacklevel=3,
+        )
+    _warn_unmet(grounded, projection)
+    if projection.sampling is not None:
+        owners = [grounded.constraints[k].title for k in grounded.owner]
+        warn_sampling(zip(owners, projection.sampling.effective, projection.sampling.r_hat, strict=True), stacklevel=3)
+    return Projected(projection.marginals, *tilt.tilted(base, projection.prices), projection.prices)
+
+
+def _warn_unmet(grounded: Grounded, projection: Projection) -> None:
+    """Name the hard constraints that q does not meet."""
+    missed = np.unique(grounded.owner[projection.violation > allowance(projection)])
+    names = [repr(titled(c, grounded.unit)) for c in (grounded.constraints[k] for k in missed) if c.is_hard]
+    if names:
+        warnings.warn(
+            f"Hard constraints do not hold on this data, together with the others: {', '.join(names[:3])}"
+            f"{' and more' if len(names) > 3 else ''}. Relax a target, or give one of them slack=.",
+            UnmetConstraintWarning,
+            stacklevel=4,
+        )
+
+
+def _known_prices(grounded: Grounded, fitted: dict[Key, float]) -> FloatArray:
+    """The fitted price of every row; 0 for a group that ``fit`` did not see."""
+    for constraint in grounded.constraints:
+        if constraint.per in ("instance", "sequence"):
+            raise UnsupportedError(
+                f"The constraint {titled(constraint, grounded.unit)!r} has a price for each training instance, which "
+                "says nothing about new ones. Use prices='solve'.",
+                parameter="prices",
+                constraint=titled(constraint, grounded.unit),
+            )
+    return np.array([fitted.get(key, 0.0) for key in grounded.keys])
