@@ -158,7 +158,7 @@ def test_what_has_no_gradient_is_refused_by_name(said, reason):
 def test_all_that_has_no_gradient_is_named():
     hard = [expect("c", given=word(w)).at_least(0.9, name=w) for w in ("call", "ask", "see", "read", "buy")]
     said = [*hard, expect("s").about(0.5), expect("c", given=CALL).about(0.9, penalty="l1", name="kinked")]
-    told = r"cannot take 6 constraints\. 'call', 'ask', 'see' and 2 more: a hard .*'kinked': \|m − u\| has a kink"
+    told = r"cannot take 6 constraints\. 'call', 'ask', 'see' and 2 more: a hard .*'kinked': .*has a kink"
     with pytest.raises(UnsupportedError, match=told):
         TiltTagger(said, method="ge", classes=["c", "s"]).fit(ADS)
 
