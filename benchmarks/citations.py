@@ -55,7 +55,7 @@ def table_2(share: float = 0.99) -> list[Constraint]:
 
 
 def folder() -> Path | None:
-    """Where the citations are, if they are on this machine."""
+    """The path of the citations, if they are on this machine."""
     root = data_root()
     return root / "cora" if root is not None and (root / "cora").is_dir() else None
 
@@ -105,7 +105,7 @@ def measure(part: str) -> dict[str, Any]:
 
 
 def missed(found: dict[str, Any]) -> list[str]:
-    """What falls short of what it must reach."""
+    """The figures that fall short of their limits."""
     mean = {(r["n"], r["way"]): float(np.mean(r["accuracies"])) for r in found["rows"]}
     short = [f"N = {n}, {way}: {mean[n, way]:.3f} < {must}" for (n, way), must in MUST.items() if mean[n, way] < must]
     for n, gain in GAIN.items():

@@ -6,7 +6,7 @@
 2. The same optimum: both to convergence on CoNLL-2000, CRFsuite's weights in our objective; chunk F1 on the test part.
 3. A gradient of the M-projection, and an evaluation of the joint solver with its information projection, against a
    supervised gradient on the same tokens.
-4. Peak memory of training, each library in a process of its own.
+4. Peak memory of training, each library in a separate process.
 
 CoNLL-2000 and Cora where they are (``TILTFIT_DATA`` names their folder), else generated sequences of their shape.
 Exit status 1 if a figure misses what it must reach.
@@ -221,7 +221,7 @@ def table_of(tokens: Tokens) -> list[Constraint]:
 
 
 def missed(result: dict[str, Any]) -> list[str]:
-    """What falls short of what it must reach (goals do not count)."""
+    """The figures that fall short of their limits (goals do not count)."""
     checks = {f"{r['name']} on one thread": r["ratio_one"] >= r["must"] for r in result["races"]}
     for row in result["gradients"]:
         checks[f"gradient of the M-projection, {row['description']}"] = row["ratio_moment"] <= MOMENT

@@ -1,6 +1,6 @@
 """Peak memory of supervised training, CoNLL-2000, all weights; ``python -m benchmarks.crf`` calls it.
 
-Each library runs in a process of its own and gets the same file of numbered attributes. ``data`` is what its own copy
+Each library runs in a separate process and gets the same file of numbered attributes. ``data`` is what its own copy
 of the tokens takes (our sparse matrix, the sequences inside CRFsuite's trainer); ``peak`` is the most that training
 takes above that: all that the operating system saw, our compiled kernels and threads included.
 """

@@ -1,4 +1,4 @@
-"""What ``python -m benchmarks.crf`` has to say, as a section of docs/benchmarks.md."""
+"""The results of ``python -m benchmarks.crf``, as a section of docs/benchmarks.md."""
 
 from __future__ import annotations
 

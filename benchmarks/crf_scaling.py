@@ -1,7 +1,7 @@
 """Cost of the tagger against tokens and labels: ``python -m benchmarks.crf_scaling [--json FILE] [--page]``.
 
 1. Supervised training on generated sequences, a fixed number of iterations, one thread: 1,000 to 1,000,000 tokens with
-   13 labels, then 30,000 tokens with 5 to 60 labels, each in a process of its own. Cost is linear in tokens and
+   13 labels, then 30,000 tokens with 5 to 60 labels, each in a separate process. Cost is linear in tokens and
    quadratic in labels if the slopes in the doubly logarithmic plot are at most one and two.
 2. All of `apartments` (971,747 tokens, none of them labelled) with its prototypes as constraints, default settings:
    seconds and memory of ``TiltTagger.fit``. Left out where the data is absent.

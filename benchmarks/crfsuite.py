@@ -21,7 +21,7 @@ MISSING = "python-crfsuite is not installed: pip install 'tiltfit[benchmark]'"
 
 
 def installed() -> bool:
-    """Whether python-crfsuite can be imported."""
+    """Return whether python-crfsuite can be imported."""
     try:
         import pycrfsuite  # noqa: F401
     except ImportError:

@@ -2,10 +2,10 @@
 
 1. On the same tokens, all weights, one thread, in turns: a gradient of the M-projection (one inference pass and two
    products with the attributes), an evaluation of the joint solver with its warm-started information projection, and a
-   gradient of GE; with labelled words alone, and with "nine of ten transitions stay" beside them.
+   gradient of GE; with labelled words alone, and with "nine of ten transitions stay" in addition.
 2. Against the number of labels, on generated tokens, features included: the same, and the schemes that were published:
-   for constraints on labels one pass of covariances a label, O(n·L³) (Mann & McCallum 2008), for transitions one a pair
-   of labels, O(n·L⁴). Their passes are those of our own kernel, so that only the scheme differs.
+   for constraints on labels one pass of covariances per label, O(n·L³) (Mann & McCallum 2008), for transitions one per
+   pair of labels, O(n·L⁴). Their passes are those of our own kernel, so only the scheme differs.
 
 CoNLL-2000 and Cora where they are (``TILTFIT_DATA`` names their folder), else generated sequences of their shape.
 Exit status 1 if a gradient of GE costs more than 1.4 of one of alternating projections.
@@ -50,7 +50,7 @@ FIELDS = {
 
 
 def works(tokens: Tokens, constraints: list[Constraint]) -> dict[str, Callable[[], float]]:
-    """What is timed on one set of constraints: a gradient of AP, an evaluation of its joint solver, one of GE."""
+    """The timed calls on one set of constraints: a gradient of AP, an evaluation of its joint solver, one of GE."""
     problem = constrained(tokens, constraints, Workers()).active
     weights = 0.1 * np.random.default_rng(0).normal(size=problem.model.n_weights)
     now = problem.evaluate(weights, None, 1e-6)

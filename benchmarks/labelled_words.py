@@ -17,7 +17,7 @@ from tiltfit import Constraint, expect, word
 from tiltfit.data.corpora import Corpus, load_corpus
 from tiltfit.features.selection import labelled_words
 
-# Two-label collections get more words a label: ten words are few for what reviewers say in thousands.
+# Two-label collections get more words per label: ten words are few for what reviewers say in thousands.
 WORDS_A_LABEL = {"movie": 50, "youtube": 10}
 DEFAULT_WORDS = 10
 

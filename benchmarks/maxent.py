@@ -130,7 +130,7 @@ def measure(documents: Documents, *, n_iter: int = 30, turns: int = 5, fit_turns
 
 
 def missed(result: dict[str, Any]) -> list[str]:
-    """What falls short of what it must reach (goals do not count)."""
+    """The figures that fall short of their limits (goals do not count)."""
     checks = {
         "M-projection on one thread": result["iteration"]["ratio_one"] >= FASTER_ON_ONE,
         "fit from constraints": result["fit"]["ratio"] <= FITS,

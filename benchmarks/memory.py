@@ -1,4 +1,4 @@
-"""Peak memory of one ``fit``, in a process of its own; ``python -m benchmarks.maxent`` calls it.
+"""Peak memory of one ``fit``, in a separate process; ``python -m benchmarks.maxent`` calls it.
 
 KIND is ``constraints`` (nothing labelled) or ``labels``. Two measures, above what the process held before ``fit``:
 ``traced`` counts every array and object (tracemalloc); ``resident`` is what the operating system saw, in a second
@@ -64,7 +64,7 @@ def traced_peak(work: Callable[[], object]) -> int:
 
 
 def resident_growth(work: Callable[[], object]) -> int:
-    """How many bytes of memory more than before this process held at most during ``work`` (Linux; elsewhere 0)."""
+    """The peak of memory during ``work`` in bytes, above what this process held before (Linux; elsewhere 0)."""
     forget = Path("/proc/self/clear_refs")
     if forget.exists():
         forget.write_text("5")  # the highest level so far
@@ -74,7 +74,7 @@ def resident_growth(work: Callable[[], object]) -> int:
 
 
 def resident() -> int:
-    """How many bytes of memory this process holds (Linux; elsewhere 0)."""
+    """The memory that this process holds, in bytes (Linux; elsewhere 0)."""
     return _status("VmRSS")
 
 

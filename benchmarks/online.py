@@ -3,7 +3,7 @@
 1. 20 newsgroups, training part, labelled words, nothing labelled: macro-F1 on the test part, Eq. 6 and seconds after
    each pass, beside the batch solver on the same matrix; how many passes until 97 % of the batch's macro-F1.
 2. Seconds a document against the number of features, 1 k to 1 M, documents of one length.
-3. Resident memory while a stream of generated texts grows tenfold, to a million documents, in a process of its own.
+3. Resident memory while a stream of generated texts grows tenfold, to a million documents, in a separate process.
 
 Exit status 1 if a figure misses what it must reach.
 """
@@ -49,7 +49,7 @@ ENOUGH, MUST_PASSES, GOAL_TIME = 0.97, 5, 1 / 3
 MUST_GROWTH = 0.10
 WIDTHS = (1_000, 10_000, 100_000, 1_000_000)
 FLAT = 2.0
-"""How much longer a document may take in the widest than in the narrowest table: rows of a wide one wait for memory."""
+"""The largest ratio of times per document, widest to narrowest table: rows of a wide one wait for memory."""
 PASSES = 5
 _CHUNK = 4096
 

@@ -1,7 +1,7 @@
 """Cost of a fit against the number of documents: ``python -m benchmarks.scaling [--json FILE] [--page] [N …]``.
 
 Generated documents (20,000 words, about 50 different ones a document, 10 classes), a dozen labelled words, nothing else
-labelled, the default solver with a fixed number of iterations. Each size runs in a process of its own.
+labelled, the default solver with a fixed number of iterations. Each size runs in a separate process.
 Cost is linear if the slope in the doubly logarithmic plot is one.
 """
 

@@ -1,4 +1,4 @@
-"""What suggestions are worth: ``python -m benchmarks.suggest [--json] [--top N] [--seeds N] [NAME …]``.
+"""The value of suggestions: ``python -m benchmarks.suggest [--json] [--top N] [--seeds N] [NAME …]``.
 
 An oracle fills in a skeleton: for every suggestion, the label that most documents with the word have, and their share,
 rounded to 5 %. It does the same for as many words drawn at random from the thousand most frequent ones that are in at
@@ -35,7 +35,7 @@ MIN_SUPPORT = 5
 
 
 def fill_in(conditions: Sequence[Condition], texts: list[str], labels: np.ndarray) -> list[Constraint]:
-    """What the oracle states: the label of most documents with the word, and their share."""
+    """The statements of the oracle: the most frequent label of documents with the word, and its share."""
     inputs = TextInputs(texts)
     stated = []
     for condition in conditions:

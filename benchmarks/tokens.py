@@ -77,7 +77,7 @@ class Tokens:
 
 
 def has_chunks() -> bool:
-    """Whether CoNLL-2000 is on this machine."""
+    """Return whether CoNLL-2000 is on this machine."""
     root = data_root()
     return root is not None and (root / "conll2000" / "train.txt.gz").is_file()
 

@@ -1,6 +1,6 @@
 """All experiments, one after the other: ``python -m experiments [--quick] [--jobs N]``.
 
-Writes every page, and the README's tables. What is finished is kept, so that a run can be interrupted. ``--quick``: a
+Writes every page, and the README's tables. What is finished is kept; a run can be interrupted. ``--quick``: a
 small part of each, and nothing is written.
 """
 

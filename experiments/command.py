@@ -31,7 +31,7 @@ SOURCES = "sources"
 """Under this name a kept cell says with which sources it was measured."""
 
 Finished = Mapping[str, Any]
-"""What was measured, by the keys of cells."""
+"""The measurements, by the keys of cells."""
 
 
 class Cell(Protocol):
@@ -45,7 +45,7 @@ class Cell(Protocol):
 
 
 Stage = Callable[[Finished], Sequence[Cell]]
-"""Which cells are wanted, given those of the stages before: what is chosen on development data decides what is run on
+"""The cells to measure, given those of the stages before: the choice on development data decides what is run on
 test data, and nothing else can."""
 
 
@@ -71,7 +71,7 @@ class Experiment:
 
     @property
     def files(self) -> str:
-        """What its files are called, but for their endings."""
+        """The name of its files, without their endings."""
         return self.stem or self.name
 
     def text(self, found: Finished) -> str:
@@ -132,7 +132,7 @@ def sources() -> str:
 
 
 def as_json(command: str, summary: Mapping[str, Any], cells: Finished) -> str:
-    """A line a cell: people can read it, and a change of one is a change of one line."""
+    """One line per cell: people can read it, and a change of one is a change of one line."""
 
     def dump(value: object) -> str:
         return json.dumps(value, ensure_ascii=False)

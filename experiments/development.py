@@ -40,7 +40,7 @@ class Split:
     judged_labels: Labels
     constraints: tuple[Constraint, ...]
     times: int = 1
-    """How often each text counts."""
+    """The number of times that each text counts."""
 
     def resize(self, size: str, seed: int) -> Split:
         """Learn from ``all`` texts, from a number of them at random (smaller ones are part of larger ones), from

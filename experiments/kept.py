@@ -1,4 +1,4 @@
-"""Finished cells in a file, written after every cell, so that a run can be interrupted. The folder ignores itself."""
+"""Finished cells in a file, written after every cell; a run can be interrupted. The folder ignores itself."""
 
 from __future__ import annotations
 

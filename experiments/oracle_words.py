@@ -77,7 +77,7 @@ def ask(
     classes: Sequence[str],
     words: Sequence[str],
 ) -> list[LabelledWord]:
-    """What the oracle says of ``words``, one a column; rejected ones are missing."""
+    """The statements of the oracle about ``words``, one per column; rejected ones are missing."""
     totals = np.asarray(counts.T @ np.eye(len(classes))[codes])
     found = []
     for word, row in zip(words, totals, strict=True):

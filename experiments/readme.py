@@ -88,7 +88,7 @@ all of the paper's own statements and few labels, the result is below labels alo
 
 
 def _gains(data: dict[str, Any]) -> str:
-    """What AP-T adds to labels alone, the paper's and ours."""
+    """The gain of AP-T over labels alone, the paper's and ours."""
     found = {(row["n"], row["column"]): row for row in data["summary"]["rows"]}
     told = []
     for n in (n for n, column in found if column == "AP-T"):

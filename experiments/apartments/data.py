@@ -32,7 +32,7 @@ def ads(part: str) -> Ads:
 
 
 def unlabelled() -> list[list[str]]:
-    """What everything learns from: the texts of train and dev."""
+    """The texts that everything learns from: those of train and dev."""
     return ads("train").tokens + ads("dev").tokens
 
 
@@ -58,7 +58,7 @@ STAY = "words, 90 % stay"
 
 
 def constraints(said: str, stay_beta: float | None = None) -> list[Constraint]:
-    """What a person states: of every prototype that nine in ten have its label; that nine in ten tokens have the label
+    """The statements of a person: nine in ten of every prototype have its label; nine in ten tokens have the label
     of the token before; and, only where asked for, that four tokens in ten describe features of the flat, or that eight
     changes of the field in ten follow punctuation."""
     stay = expect.stay().about(0.9) if stay_beta is None else expect.stay().about(0.9, beta=stay_beta)
@@ -82,7 +82,7 @@ MORE = (f"{WORDS}, 40 % features", f"{STAY}, 40 % features", f"{STAY}, changes o
 # What the model looks at
 
 OWN, OTHERS = "200 ads", "8,464 ads"
-"""Where word lists come from: the ads that are learned from, or these and all the others."""
+"""The sources of word lists: the ads that are learned from, or these and all the others."""
 
 
 @dataclass(frozen=True)

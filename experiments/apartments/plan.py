@@ -1,7 +1,7 @@
-"""Which cells the page rests on, and what decides.
+"""The cells that the page is made of, and what decides.
 
 1. What the model looks at, by development accuracy, for each statement and each source of word lists.
-2. How strong penalties are, around what won; and other ways, which are only told.
+2. How strong penalties are, around what won; and other ways, which are only reported.
 3. The test part: what won, the paper's parameters, the other methods on the same, and every ingredient left out. These
    are fixed before the test part is opened.
 """
@@ -74,7 +74,7 @@ class Plan:
         return [base, *(replace(base, **{name: value}) for name, value in named)]  # type: ignore[arg-type]
 
     def others(self, found: Finished) -> list[Cell]:
-        """Ways that were tried and only told."""
+        """Ways that were tried and only reported."""
         if not self.more:
             return []
         base = self.look(found, STAY, self.sources[-1])
@@ -87,7 +87,7 @@ class Plan:
         return [cell for pair in pairs for cell in self.strengthened(found, *pair)] + self.others(found)
 
     def chosen(self, found: Finished, said: str, source: str) -> Cell:
-        """What is best on the development part."""
+        """The best choice on the development part."""
         return best(found, self.strengthened(found, said, source))
 
     def rivals(self, found: Finished, said: str) -> dict[str, Cell]:
@@ -108,7 +108,7 @@ class Plan:
         return {name: replace(cell, part=self.test) for name, cell in named.items()}
 
     def ablation(self, found: Finished, source: str) -> dict[str, Cell]:
-        """What is chosen with everything said, and without each ingredient."""
+        """The choice with all statements, and without each ingredient."""
         ours = self.chosen(found, STAY, source)
         look = ours.look
         named = {"as chosen": ours, "without the statement on transitions": replace(ours, said=WORDS, stay_beta=None)}

@@ -1,1 +1,1 @@
-"""Whether probabilities can be believed: ``python -m experiments.calibration``; docs/calibration.md."""
+"""The calibration of probabilities: ``python -m experiments.calibration``; docs/calibration.md."""

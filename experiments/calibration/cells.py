@@ -19,7 +19,7 @@ from tiltfit.report.reliability import BINS, bins
 AP, TRUE_SHARES, GE, VOTE, LABEL_MODEL, SUPERVISED = "ap", "ap, true shares", "ge", "vote", "label_model", "supervised"
 WAYS = (AP, TRUE_SHARES, GE, VOTE, LABEL_MODEL, SUPERVISED)
 PROJECTED = (AP, TRUE_SHARES, GE)
-"""Of which q is looked at, too: those that aim at the constraints."""
+"""Methods of which q is also evaluated: those that aim at the constraints."""
 
 MODEL, TILTED = "p", "q"
 

@@ -41,7 +41,7 @@ def values(plan: Plan, found: Finished, name: str, way: str, of: str, what: str)
 
 
 def too_sure(plan: Plan, found: Finished, name: str, way: str, of: str) -> float:
-    """How sure it is on average, less how often it is right."""
+    """Its mean confidence minus its accuracy."""
     sure, right = (np.mean(values(plan, found, name, way, of, what)) for what in ("sure", "accuracy"))
     return float(sure - right)
 

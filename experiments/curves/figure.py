@@ -14,7 +14,7 @@ from experiments.curves.page import labels, usual, words, worth, worth_in_words
 from experiments.spread import error
 
 ZERO = 0.5
-"""Where 0 labels stand on a logarithmic axis."""
+"""The place of 0 labels on a logarithmic axis."""
 
 
 def plot(plan: Plan) -> Callable[[Finished, Path], None]:

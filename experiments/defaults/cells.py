@@ -23,7 +23,7 @@ ROUNDS = {"joint": 500, "alternating": 60}
 
 @dataclass(frozen=True)
 class Setting:
-    """What is varied. ``length`` is None where documents keep the length their weighting gives them."""
+    """The options that vary. ``length`` is None where documents keep the length their weighting gives them."""
 
     scale: str = "unit"
     beta: float = 0.01
@@ -46,7 +46,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Cell:
-    """Where a setting (or a reference method) is tried."""
+    """The place where a setting (or a reference method) is tried."""
 
     collection: str
     seed: int

@@ -1,4 +1,4 @@
-"""How much each collection loses by another β."""
+"""The loss of each collection with another β."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ def _grid(plan: Plan, store: Scores) -> str:
 
 
 def _behind(plan: Plan, store: Scores, settings: Sequence[Setting]) -> npt.NDArray[np.float64]:
-    """How far each setting is behind the best, by collection: settings × collections."""
+    """The distance of each setting from the best, by collection: settings × collections."""
     means = np.array([[fmean(_scores(plan, store, name, s)) for name in plan.seeds] for s in settings])
     return np.asarray(means.max(axis=0) - means)
 

@@ -1,4 +1,4 @@
-"""Which cells the choice of defaults rests on."""
+"""The cells that the choice of defaults is based on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CHOSEN = Setting(scale="unit", beta=0.05, alpha=1.0, weighting="tfidf", length=1
 
 @dataclass(frozen=True)
 class Plan:
-    """Which cells to measure. ``seeds``: how many splits of each collection, one where the judged side is large;
+    """The cells to measure. ``seeds``: how many splits of each collection, one where the judged side is large;
     ``variations`` are tried on the first. ``tickets``: how many generated collections of each size."""
 
     seeds: dict[str, int]

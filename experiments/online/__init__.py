@@ -1,1 +1,1 @@
-"""What online learning is made of, and citations online."""
+"""The parts of online learning, and citations online."""

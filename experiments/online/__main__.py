@@ -1,4 +1,4 @@
-"""What online learning is made of, and citations online: ``python -m experiments.online [--quick] [--page] [--fresh]``.
+"""The parts of online learning, and citations online: ``python -m experiments.online [--quick] [--page] [--fresh]``.
 
 1. Development parts of three collections (labelled words, nothing labelled): the default beside variants that change
    one thing.

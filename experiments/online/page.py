@@ -36,7 +36,7 @@ def accuracies(found: Finished, n: int, how: str, part: str = "test") -> list[fl
 
 
 def away(found: Finished, n: int) -> float:
-    """How much more accurate online is than batch."""
+    """The accuracy of online minus that of batch."""
     return float(np.mean(accuracies(found, n, "online")) - np.mean(accuracies(found, n, BATCH)))
 
 
@@ -52,7 +52,7 @@ def steps_table(found: Finished) -> str:
 
 
 def missed(found: Finished) -> list[str]:
-    """Where online is further behind batch than it may be."""
+    """The rows where online is further behind batch than it may be."""
     return [f"N = {n}: {away(found, n):+.3f} from batch" for n in SIZES if away(found, n) < -WITHIN]
 
 

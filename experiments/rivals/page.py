@@ -1,4 +1,4 @@
-"""What the comparison of methods found, as a page, as JSON and as a figure."""
+"""The comparison of methods, as a page, as JSON and as a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells the comparison of methods rests on."""
+"""The cells that the comparison of methods is made of."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def options(found: Sides, method: str) -> dict[str, Any]:
 
 
 def _columns(found: Sides, words: list[LabelledWord], method: str) -> npt.NDArray[np.intp]:
-    """What the model sees: the labelled words, content words, or all words."""
+    """The words that the model sees: the labelled words, content words, or all words."""
     if method == BASE:
         return np.flatnonzero(np.isin(found.words, [word.word for word in words]))
     return found.content if method in COUNTED else np.arange(len(found.words))

@@ -59,7 +59,7 @@ class Sides:
 
     @cached_property
     def tfidf(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """What the library makes of the texts by default."""
+        """The texts as the library encodes them by default."""
         idf = 1 + np.log((1 + len(self.labels)) / (1 + self.frequency))
         return (
             scale_counts(self.train.copy(), idf[self.train.indices]),

@@ -1,4 +1,4 @@
-"""docs/figures/table1.png: a panel a set of words, a line a collection; the paper's figures and ours."""
+"""docs/figures/table1.png: one panel per set of words, one line per collection; the paper's figures and ours."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def differences(plan: Plan, found: Finished) -> str:
 
 
 def verdict(plan: Plan, found: Finished) -> str:
-    """Which figures are reached."""
+    """Say which figures are reached."""
     misses = missed(plan, found)
     total = len(plan.settings)
     below_goal = [m for m in misses if "goal" in m]

@@ -1,4 +1,4 @@
-"""Which cells Table 1 rests on.
+"""The cells that Table 1 is made of.
 
 The paper does not say how many words there were, and more words are more knowledge. So their number is chosen on
 development data, for each collection and set: the fewest with which *base* reaches the paper's. Base knows what the
@@ -63,7 +63,7 @@ AMOUNTS: dict[Setting, tuple[Amount, ...]] = {
     ("20newsgroups", INFOGAIN): _a_label(10, 20, 50),
     ("20newsgroups", LDA): _a_topic(5, 10, 20),
 }
-"""What is tried: for each setting, around the paper's base."""
+"""The amounts tried for each setting, around the paper's base."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Plan:
         return [float(found[cell.key]["amounts"][str(cell.amounts[0])]["methods"][method][what]) for cell in cells]
 
     def labelled(self, found: Finished, setting: Setting) -> float:
-        """How many words the oracle has labelled, on average over the splits."""
+        """The number of words that the oracle has labelled, on average over the splits."""
         cells = self.runs(found, *setting)
         return fmean(found[cell.key]["amounts"][str(cell.amounts[0])]["labelled"] for cell in cells)
 

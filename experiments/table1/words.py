@@ -1,4 +1,4 @@
-"""Which words the oracle is shown, and what it says of them.
+"""The words that the oracle is shown, and what it says about them.
 
 ``infogain``: the most informative words of each label. ``LDA``: the words of topics that are learned without labels.
 Both come from the documents to learn from. The oracle is that of ``experiments.oracle_words``.
@@ -46,7 +46,7 @@ def candidates(sides: Sides, amount: Amount) -> npt.NDArray[np.intp]:
 
 
 def labelled(sides: Sides, columns: npt.NDArray[np.intp]) -> list[LabelledWord]:
-    """What the oracle says of them; rejected ones are missing."""
+    """The statements of the oracle about them; rejected ones are missing."""
     counts = sides.train[:, columns].astype(bool).astype(np.float64)
     return ask(counts, sides.codes, sides.classes, sides.words[columns].tolist())
 

@@ -97,7 +97,7 @@ def results(plan: Plan, found: Finished) -> str:
 
 
 def others(plan: Plan, found: Finished) -> str:
-    """What the paper's own statements give."""
+    """The results of the paper's own statements."""
     rows = [[name, *[mean(accuracies(found, plan.other(name, n))) for n in plan.sizes]] for name in plan.others]
     return f"{table(['', *[f'N = {n}' for n in plan.sizes]], rows)}\n\n" if rows else ""
 

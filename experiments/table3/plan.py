@@ -1,4 +1,4 @@
-"""Which cells Table 3 rests on.
+"""The cells that Table 3 is made of.
 
 What is said of citations is chosen on the development part, for each method by the mean accuracy over N = 5 and 20,
 transductively; only what won there is run on the test part.
@@ -52,7 +52,7 @@ class Plan:
         ]
 
     def chosen(self, found: Finished, method: str) -> str:
-        """What is best on the development part."""
+        """The best choice on the development part."""
         return max(
             self.choices,
             key=lambda more: np.mean([accuracies(found, self.tried(method, more, n)) for n in self.chosen_by]),

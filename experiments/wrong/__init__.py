@@ -1,1 +1,1 @@
-"""What a wrong constraint costs: ``python -m experiments.wrong``; docs/wrong.md."""
+"""The cost of a wrong constraint: ``python -m experiments.wrong``; docs/wrong.md."""

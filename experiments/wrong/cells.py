@@ -40,7 +40,7 @@ RELATIONS: dict[str, Callable[[StatedWord, float], Constraint]] = {
 VOTE, LABEL_MODEL = "vote", "label_model"
 METHODS = (VOTE, LABEL_MODEL)
 HOWS = (ABOUT, SOFT_AT_LEAST, AT_LEAST, *METHODS)
-"""Where words have the wrong label; each word at 0.9."""
+"""The relation for words with the wrong label; each word at 0.9."""
 
 TENTHS = (0, 1, 2, 3)
 

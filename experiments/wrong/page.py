@@ -62,7 +62,7 @@ def mislabelled_table(plan: Plan, found: Finished, name: str) -> str:
 
 
 def costs(plan: Plan) -> Callable[[Finished], dict[str, Any]]:
-    """What each mistake costs in macro-F1, by collection: against the true shares, and against right labels."""
+    """The cost of each mistake in macro-F1, by collection: against the true shares, and against right labels."""
 
     def make(found: Finished) -> dict[str, Any]:
         shown: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""What is measured: one way to learn from rules, on one split. What is chosen is chosen by cells that are judged on the
+"""One measurement: a way to learn from rules, on one split. Choices are made by cells that are judged on the
 valid part, and never see the test part."""
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the rules do: how often each votes, how often it is right, and which pattern votes as it does."""
+    """The rules: how often each votes, how often it is right, and which pattern votes as it does."""
 
     @property
     def key(self) -> str:

@@ -20,7 +20,7 @@ NAME = "youtube"
 SPAM = "1"
 ABSTAINS = -1
 VALID, TEST = 120, 250
-"""How many comments are in these parts of the collection's own split; random ones have as many, or nearly so."""
+"""The sizes of these parts of the collection's own split; random ones have the same sizes, or nearly."""
 
 Labels = npt.NDArray[np.str_]
 Votes = npt.NDArray[np.int64]

@@ -106,7 +106,7 @@ def ahead_table(plan: Plan, found: Finished) -> str:
 
 
 def labels_table(plan: Plan, found: Finished) -> str:
-    """Where the labels are learned from, too."""
+    """The results with the labels as well."""
     rows = [
         [f"{NAMES[m]}, shares and {VALID} labels", *columns(plan, found, m, WITH_SPAM, "valid")] for m in FROM_RULES
     ]
@@ -203,5 +203,5 @@ def _signed(found: list[float]) -> str:
 
 
 def _left(text: str) -> str:
-    """A table whose second column is text, too."""
+    """A table whose second column is also text."""
     return text.replace("| --- | ---: |", "| --- | --- |", 1)
