@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from typer.testing import CliRunner
 
-from tiltfit.cli.options import Only, command
+from tiltfit.cli.options import Only, command, option
 
 
 @dataclass(frozen=True)
 class Group:
-    first: Annotated[int, typer.Option("--first", help="The first.")] = 1
-    second: Annotated[str | None, typer.Option("--second", "-s")] = None
-    third: Annotated[bool, typer.Option("--third")] = False
+    first: int = option(1, None, "The first.")
+    second: str | None = option(None, None, "The second.", None, "--second", "-s")
+    third: bool = option(False, "More", "The third.", None, "--third")
 
 
 def test_the_help_shows_the_options_and_unwraps_the_text() -> None:

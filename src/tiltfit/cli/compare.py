@@ -21,7 +21,7 @@ from tiltfit.cli.options import (
 )
 from tiltfit.cli.tasks import choose_task, columns_named
 from tiltfit.cli.terminal import ERROR, Terminal, session
-from tiltfit.cli.training_options import ComparedTraining, OptionsOfMethods, options_of_methods
+from tiltfit.cli.training_options import ComparedTraining, MethodOptions, options_of_methods
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def compare(
     task: TaskOption = "auto",
     classes: ClassesOption = None,
     reading: DataOptions,
-    method_option: OptionsOfMethods = None,
+    own: MethodOptions,
     training: ComparedTraining,
     printing: OutputOptions,
 ) -> None:
@@ -83,7 +83,7 @@ def compare(
 
             file_format(plot)  # refuses a plot that cannot be written before the work, not after it
         parts = _read(ctx, task, reading, data, test or [], constraints, classes)
-        asked = _asked(methods, method_option or [])
+        asked = _asked(methods, own.method_option or [])
         found = _compare(terminal, parts, asked, labelled, seed, bootstrap, in_process, training.parameters(parts.task))
         if output is not None:
             found.to_json(output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,50 +22,43 @@ HASHING = 2**18  # columns for the attributes of tokens
 CHUNK = 1024  # instances that are read at a time; more if a step takes more
 
 
-def _option(name: str, help: str, metavar: str | None = None) -> Any:
-    return option(name, ONLINE, help, metavar, default=False)
-
-
 @dataclass(frozen=True)
 class OnlineOptions:
     """How to learn from a stream; None is the default that the help names."""
 
-    online: Annotated[
-        bool, _option("--online", "Learn from DATA as it is read; it need not fit into memory. OUTPUT is a checkpoint.")
-    ] = False
-    passes: Annotated[int | None, _option("--passes", "Read DATA this many times (default: once).", "N")] = None
-    horizon: Annotated[
-        int | None,
-        _option("--horizon", "The largest number of documents or sequences that count (default: all read).", "N"),
-    ] = None
-    checkpoint: Annotated[
-        int | None,
-        _option("--checkpoint", f"Write OUTPUT after every N documents or sequences (default: {CHECKPOINT:,}).", "N"),
-    ] = None
-    resume: Annotated[
-        bool,
-        _option("--resume", "Continue an interrupted run from its OUTPUT, if there is one; same options."),
-    ] = False
-    fresh: Annotated[bool, _option("--fresh", "Begin again even if OUTPUT holds an earlier run.")] = False
-    begin_from: Annotated[
-        Path | None, _option("--from", "Continue from a model that was trained with --online, with new DATA.", "MODEL")
-    ] = None
-    on_error: Annotated[
-        str | None,
-        _option(
-            "--on-error",
-            "fail (the default) at a malformed line or a label that is not a class, or skip and count it.",
-            "WHAT",
-        ),
-    ] = None
-    batch_size: Annotated[
-        int | None, _option("--batch-size", "Documents or sequences per step (default: 64 or 16; printed: 1).", "N")
-    ] = None
-    steps: Annotated[str | None, _option("--steps", "adaptive (the default), or printed as in the paper.", "WHICH")] = (
-        None
+    online: bool = option(
+        False,
+        ONLINE,
+        "Learn from DATA as it is read; it need not fit into memory. OUTPUT is a checkpoint.",
+        None,
+        "--online",
     )
-    eta0: Annotated[float | None, _option("--eta0", "Size of the first printed step (default: 0.1).", "X")] = None
-    verbose: Annotated[bool, _option("--verbose", "Show all constraints at every checkpoint.")] = False
+    passes: int | None = option(None, ONLINE, "Read DATA this many times (default: once).", "N")
+    horizon: int | None = option(
+        None, ONLINE, "The largest number of documents or sequences that count (default: all read).", "N"
+    )
+    checkpoint: int | None = option(
+        None, ONLINE, f"Write OUTPUT after every N documents or sequences (default: {CHECKPOINT:,}).", "N"
+    )
+    resume: bool = option(
+        False, ONLINE, "Continue an interrupted run from its OUTPUT, if there is one; same options.", None, "--resume"
+    )
+    fresh: bool = option(False, ONLINE, "Begin again even if OUTPUT holds an earlier run.", None, "--fresh")
+    begin_from: Path | None = option(
+        None, ONLINE, "Continue from a model that was trained with --online, with new DATA.", "MODEL", "--from"
+    )
+    on_error: str | None = option(
+        None,
+        ONLINE,
+        "fail (the default) at a malformed line or a label that is not a class, or skip and count it.",
+        "WHAT",
+    )
+    batch_size: int | None = option(
+        None, ONLINE, "Documents or sequences per step (default: 64 or 16; printed: 1).", "N"
+    )
+    steps: str | None = option(None, ONLINE, "adaptive (the default), or printed as in the paper.", "WHICH")
+    eta0: float | None = option(None, ONLINE, "Size of the first printed step (default: 0.1).", "X")
+    verbose: bool = option(False, ONLINE, "Show all constraints at every checkpoint.", None, "--verbose")
 
     @property
     def learner(self) -> dict[str, Any]:

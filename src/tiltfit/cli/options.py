@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
@@ -54,16 +54,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         if not is_dataclass(group):
             add(name, hints[name], parameter.default)
             continue
-        of_group = get_type_hints(group, include_extras=True)
+        types = get_type_hints(group)
         chosen = [f for f in fields(group) if not more or f.name in more[0].names]
         groups[name] = group, [f.name for f in chosen]
-        for field in chosen:
-            add(field.name, of_group[field.name], field.default)
+        for f in chosen:
+            add(f.name, Annotated[types[f.name], f.metadata["option"]], f.default)
 
     @wraps(function)
     def run(**given: Any) -> None:
         for name, (group, names) in groups.items():
-            given[name] = group(**{field: given.pop(field) for field in names})
+            given[name] = group(**{one: given.pop(one) for one in names})
         function(**given)
 
     paragraphs = (inspect.getdoc(function) or "").split("\n\n")
@@ -73,9 +73,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def option(name: str, panel: str | None, help: str, metavar: str | None = None, *, default: bool = True) -> Any:
-    """Return an option of a panel; ``default``: whether the help shows its default."""
-    return typer.Option(name, help=help, rich_help_panel=panel, metavar=metavar, show_default=default)
+def option(default: Any, panel: str | None, help: str, metavar: str | None = None, *names: str) -> Any:
+    """Return a field of a group that is an option, named like the field unless ``names`` are given. The help shows the
+    default only if it is a word or a number."""
+    shown = default is not None and default is not False
+    made = typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar, show_default=shown)
+    return field(default=default, metadata={"option": made})
 
 
 DataArgument = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
@@ -95,8 +98,8 @@ ClassesOption = Annotated[
 class OutputOptions:
     """What a command prints."""
 
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document, for machines.")] = False
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False
+    as_json: bool = option(False, None, "Print one JSON document, for machines.", None, "--json")
+    quiet: bool = option(False, None, "Print errors only.", None, "--quiet", "-q")
 
 
 JsonOnly = Annotated[OutputOptions, Only("as_json")]
@@ -106,55 +109,28 @@ JsonOnly = Annotated[OutputOptions, Only("as_json")]
 class DataOptions:
     """How to read DATA."""
 
-    format: Annotated[str, option("--format", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")] = (
-        "auto"
+    format: str = option("auto", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")
+    column: list[str] | None = option(
+        None,
+        DATA,
+        "Another field to read; repeatable. (Of sequences, those that constraints refer to are read anyway.)",
+        "FIELD",
     )
-    column: Annotated[
-        list[str] | None,
-        option(
-            "--column",
-            DATA,
-            "Another field to read; repeatable. (Of sequences, those that constraints refer to are read anyway.)",
-            "FIELD",
-            default=False,
-        ),
-    ] = None
-    delimiter: Annotated[
-        str | None,
-        option(
-            "--delimiter",
-            DATA,
-            "Separator of columns, if not the usual one: CSV comma, TSV tab; CoNLL tabs or else spaces.",
-            "CHAR",
-            default=False,
-        ),
-    ] = None
-    text: Annotated[str, option("--text", DOCUMENTS, "Field with the text.", "FIELD")] = "text"
-    label: Annotated[str, option("--label", DOCUMENTS, "Field with the label; empty: unlabelled.", "FIELD")] = "label"
-    tokens: Annotated[str, option("--tokens", SEQUENCES, "JSONL: field with the list of tokens.", "FIELD")] = "tokens"
-    tags: Annotated[
-        str, option("--tags", SEQUENCES, "JSONL: field with the list of labels; null: unlabelled.", "FIELD")
-    ] = "tags"
-    token_column: Annotated[
-        int, option("--token-column", SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
-    ] = 0
-    label_column: Annotated[
-        str, option("--label-column", SEQUENCES, "CoNLL: column of the label; none: read no labels, nor JSONL's.", "N")
-    ] = "-1"
-    unlabelled: Annotated[
-        list[str] | None,
-        option(
-            "--unlabelled",
-            SEQUENCES,
-            'CoNLL: label that means "unlabelled", such as ?; repeatable.',
-            "MARK",
-            default=False,
-        ),
-    ] = None
-    blank: Annotated[
-        str,
-        option("--blank", SEQUENCES, "CoNLL: what to do with a blank token: error, skip, or replace it by _.", "WHAT"),
-    ] = "error"
+    delimiter: str | None = option(
+        None, DATA, "Separator of columns, if not the usual one: CSV comma, TSV tab; CoNLL tabs or else spaces.", "CHAR"
+    )
+    text: str = option("text", DOCUMENTS, "Field with the text.", "FIELD")
+    label: str = option("label", DOCUMENTS, "Field with the label; empty: unlabelled.", "FIELD")
+    tokens: str = option("tokens", SEQUENCES, "JSONL: field with the list of tokens.", "FIELD")
+    tags: str = option("tags", SEQUENCES, "JSONL: field with the list of labels; null: unlabelled.", "FIELD")
+    token_column: int = option(0, SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
+    label_column: str = option("-1", SEQUENCES, "CoNLL: column of the label; none: read no labels, nor JSONL's.", "N")
+    unlabelled: list[str] | None = option(
+        None, SEQUENCES, 'CoNLL: label that means "unlabelled", such as ?; repeatable.', "MARK"
+    )
+    blank: str = option(
+        "error", SEQUENCES, "CoNLL: what to do with a blank token: error, skip, or replace it by _.", "WHAT"
+    )
 
     @property
     def tab_or_delimiter(self) -> str | None:

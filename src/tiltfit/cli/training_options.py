@@ -27,83 +27,47 @@ _OWN: dict[str, tuple[str, ...]] = {
 }
 
 
-def training_option(name: str, text: str, panel: str = TRAINING, metavar: str | None = None) -> Any:
-    """Return an option of one of the panels above; the estimator has the default."""
-    return option(name, panel, text, metavar, default=False)
-
-
 @dataclass(frozen=True)
 class TrainingOptions:
     """How to train; None is the estimator's default."""
 
-    model: Annotated[
-        str | None, training_option("--model", "maxent, naive_bayes or bernoulli_naive_bayes; taggers: crf or hmm.")
-    ] = None
-    method: Annotated[
-        str | None,
-        training_option("--method", "ap, or one to compare it with: ge, codl, em, supervised, vote and others."),
-    ] = None
-    method_option: Annotated[
-        list[str] | None,
-        training_option("--method-option", "Option of the method, such as tau=0.5; repeatable.", metavar="NAME=VALUE"),
-    ] = None
-    alpha: Annotated[float | None, training_option("--alpha", "Strength of the ridge penalty on weights.")] = None
-    beta: Annotated[
-        float | None, training_option("--beta", "Softness of constraints: smaller is closer to the target.")
-    ] = None
-    gamma: Annotated[float | None, training_option("--gamma", "Weight of unlabelled against labelled data.")] = None
-    scale: Annotated[
-        str | None,
-        training_option("--scale", "unit or support: whether the pull of a constraint grows with the data."),
-    ] = None
-    solver: Annotated[str | None, training_option("--solver", "auto, alternating, joint, sgd or online.")] = None
-    init: Annotated[
-        str | None, training_option("--init", "Where to start: zeros, supervised, constraints or random.")
-    ] = None
-    max_iter: Annotated[int | None, training_option("--max-iter", "The largest number of rounds.")] = None
-    tol: Annotated[float | None, training_option("--tol", "Stop when the gradient is this small.")] = None
-    jobs: Annotated[int | None, training_option("--jobs", "Threads; -1: one per core.")] = None
-    seed: Annotated[
-        int | None, training_option("--seed", "Seed of random numbers (random starts, sampled statistics, sgd).")
-    ] = None
-    vectorizer: Annotated[
-        str | None,
-        training_option(
-            "--vectorizer", "auto, tfidf, counts, binary or hashing: how texts become features.", CLASSIFIER
-        ),
-    ] = None
-    lexicon: Annotated[
-        list[str] | None,
-        training_option(
-            "--lexicon",
-            "Word list, one entry per line, in which tokens are looked up; repeatable.",
-            TAGGER,
-            "NAME=FILE",
-        ),
-    ] = None
-    min_count: Annotated[
-        int | None, training_option("--min-count", "Drop attributes that occur less often.", TAGGER)
-    ] = None
-    hashing: Annotated[
-        int | None,
-        training_option("--hashing", "Hash attributes into this many columns: no vocabulary is learned.", TAGGER),
-    ] = None
-    weights: Annotated[
-        str | None,
-        training_option("--weights", "all, or observed: only the pairs of attribute and label seen in labels.", TAGGER),
-    ] = None
-    inference: Annotated[
-        str | None,
-        training_option(
-            "--inference", "auto, exact or sampled: how statistics of whole sequences are inferred.", TAGGER
-        ),
-    ] = None
-    valid_only: Annotated[
-        bool, option("--valid-only", TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.")
-    ] = False
-    boundaries: Annotated[
-        bool, option("--boundaries", TAGGER, "Weights for the first and the last label of a sequence.")
-    ] = False
+    model: str | None = option(None, TRAINING, "maxent, naive_bayes or bernoulli_naive_bayes; taggers: crf or hmm.")
+    method: str | None = option(
+        None, TRAINING, "ap, or one to compare it with: ge, codl, em, supervised, vote and others."
+    )
+    method_option: list[str] | None = option(
+        None, TRAINING, "Option of the method, such as tau=0.5; repeatable.", "NAME=VALUE"
+    )
+    alpha: float | None = option(None, TRAINING, "Strength of the ridge penalty on weights.")
+    beta: float | None = option(None, TRAINING, "Softness of constraints: smaller is closer to the target.")
+    gamma: float | None = option(None, TRAINING, "Weight of unlabelled against labelled data.")
+    scale: str | None = option(None, TRAINING, "unit or support: whether the pull of a constraint grows with the data.")
+    solver: str | None = option(None, TRAINING, "auto, alternating, joint, sgd or online.")
+    init: str | None = option(None, TRAINING, "Where to start: zeros, supervised, constraints or random.")
+    max_iter: int | None = option(None, TRAINING, "The largest number of rounds.")
+    tol: float | None = option(None, TRAINING, "Stop when the gradient is this small.")
+    jobs: int | None = option(None, TRAINING, "Threads; -1: one per core.")
+    seed: int | None = option(None, TRAINING, "Seed of random numbers (random starts, sampled statistics, sgd).")
+    vectorizer: str | None = option(
+        None, CLASSIFIER, "auto, tfidf, counts, binary or hashing: how texts become features."
+    )
+    lexicon: list[str] | None = option(
+        None, TAGGER, "Word list, one entry per line, in which tokens are looked up; repeatable.", "NAME=FILE"
+    )
+    min_count: int | None = option(None, TAGGER, "Drop attributes that occur less often.")
+    hashing: int | None = option(None, TAGGER, "Hash attributes into this many columns: no vocabulary is learned.")
+    weights: str | None = option(
+        None, TAGGER, "all, or observed: only the pairs of attribute and label seen in labels."
+    )
+    inference: str | None = option(
+        None, TAGGER, "auto, exact or sampled: how statistics of whole sequences are inferred."
+    )
+    valid_only: bool = option(
+        False, TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.", None, "--valid-only"
+    )
+    boundaries: bool = option(
+        False, TAGGER, "Weights for the first and the last label of a sequence.", None, "--boundaries"
+    )
 
     @property
     def lexicon_files(self) -> list[str]:
@@ -139,14 +103,15 @@ ComparedTraining = Annotated[
     TrainingOptions,
     Only("alpha", "beta", "gamma", "scale", "init", "max_iter", "tol", "jobs", "vectorizer", "inference"),
 ]
-OptionsOfMethods = Annotated[
-    list[str] | None,
-    training_option(
-        "--method-option",
-        "Option of one of the methods, such as codl.tau=0.5; repeatable.",
-        metavar="METHOD.NAME=VALUE",
-    ),
-]
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """Options of the methods that are compared."""
+
+    method_option: list[str] | None = option(
+        None, TRAINING, "Option of one of the methods, such as codl.tau=0.5; repeatable.", "METHOD.NAME=VALUE"
+    )
 
 
 def method_options(given: Iterable[str]) -> dict[str, Any]:
