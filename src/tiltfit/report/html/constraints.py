@@ -23,7 +23,7 @@ _ROWS = 150  # rows
 
 _STATES = {
     "met": "met",
-    "missed": "soft, active, off by more than half a percent",
+    "missed": "soft and off by more than half a percent",
     "violated": "impossible together",
     "rests": "inactive",
     "rules": "acting as rules",
@@ -115,7 +115,7 @@ def constraints_section(account: Account) -> Element:
                 "agrees by itself."),
         figure(None, legend([("ring", "model"), ("dot", "projected"), ("band", "asked")])),
         constraint_table(report, targets, pictures, only=shown,
-                         caption="What was asked, what came of it, and its price"),
+                         caption="Targets, results and prices"),
         left_out(len(report) - len(shown), "constraint"),
     )  # fmt: skip
 
