@@ -331,7 +331,7 @@ def test_progress_is_told_before_each() -> None:
         ({"methods": {"mine": {"beta": 1}}}, DataError, "The parameters of 'mine' name no method"),
         ({"methods": {"mine": {"method": "ap", "betta": 1}}}, DataError, "betta= of 'mine' is no parameter.*beta"),
         ({"methods": {"mine": {"method": "ap", "random_state": 1}}}, DataError, "random_state= of 'mine' is the same"),
-        ({"betta": 1.0}, DataError, "betta= is no parameter of TiltClassifier. Did you mean .beta"),
+        ({"betta": 1.0}, DataError, "betta= is not a parameter of TiltClassifier. Did you mean .beta"),
         ({"method": "ap"}, DataError, "method= belongs into methods="),
         ({"callback": print}, DataError, "callback= cannot be called"),
         ({"test": None}, DataError, "test= must be a pair"),

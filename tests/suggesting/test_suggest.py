@@ -197,7 +197,7 @@ def test_refusals() -> None:
     class Silent:
         classes_ = ("a", "b")
 
-    with pytest.raises(DataError, match="tells no probabilities"):
+    with pytest.raises(DataError, match="has no probabilities"):
         suggest(TEXTS, model=Silent())
 
 

@@ -1,7 +1,7 @@
-"""What is compared: a method, its model and its parameters, under a name.
+"""The cells of a comparison: a method, its model and its parameters, under a name.
 
 A method is a word of ``METHODS``, with a model behind a slash if it is not the usual one (``"ap/naive_bayes"``), or a
-dict of the estimator's parameters under a name of its own. Nothing here knows what methods do.
+dict of the estimator's parameters under another name. Nothing here knows what methods do.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], es
 
 
 def _with_model(cell: Cell, estimator: type[TiltEstimator]) -> Cell:
-    """With a model that the method can train, if none was named and it cannot train the usual one."""
+    """The cell with a model that the method can train, if none was named and it cannot train the default."""
     usual, *_ = models = estimator.task.models
     method = METHODS[cell.method]
     model = next((model for model in models if model not in method.why_not), usual)
@@ -112,4 +112,4 @@ def _parameters(estimator: type[TiltEstimator]) -> list[str]:
 
 def _check_parameter(name: str, known: list[str], what: str, estimator: type[TiltEstimator]) -> None:
     if name not in known:
-        raise DataError(f"{what} is no parameter of {estimator.__name__}.{did_you_mean(name, known)}")
+        raise DataError(f"{what} is not a parameter of {estimator.__name__}.{did_you_mean(name, known)}")

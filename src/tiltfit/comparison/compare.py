@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import numbers
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,7 +15,7 @@ from tiltfit.comparison.isolation import packed, possible, run_apart
 from tiltfit.comparison.parts import Parts, prepare
 from tiltfit.comparison.result import Comparison, Row, plain
 from tiltfit.comparison.worker import Done, Failed, run
-from tiltfit.errors import DataError
+from tiltfit.estimators.options import check_whole
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.segments import segments_by_sequence
 
@@ -58,7 +57,7 @@ def compare(
         A method that cannot train the usual model gets one that it can; one that takes no constraints (``"em"``) gets
         none. Both are noted.
     task : {"auto", "classify", "tag"}
-        Documents or sequences; ``auto``: as y_test tells.
+        Documents or sequences; ``auto``: as y_test shows.
     classes : list, optional
         All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
         constraints).
@@ -69,7 +68,7 @@ def compare(
     n_bootstrap : int
         Draws of the paired bootstrap over test instances, from which the intervals come; 0: no intervals.
     isolate : bool
-        Give each method a process of its own, so that its memory can be told; False: all in this one.
+        Run each method in a separate process, so its memory can be measured; False: all in this one.
     progress : callable, optional
         Called with number, total and name before each method.
     **parameters
@@ -87,7 +86,7 @@ def compare(
     >>> found["supervised"].status, found["supervised"].reason
     ('refused', "method='supervised' learns from labels, but no instance of y is labelled. Use method='ap'.")
     """
-    seed, draws = _whole("random_state", random_state), _whole("n_bootstrap", n_bootstrap)
+    seed, draws = check_whole("random_state", random_state, 0), check_whole("n_bootstrap", n_bootstrap, 0)
     parts = prepare(constraints, X, y, test, task=task, classes=classes, labelled=labelled, seed=seed)
     asked = cells(methods, parameters, parts.work.estimator)
     found = _run_all(parts, asked, isolate, progress)
@@ -96,7 +95,7 @@ def compare(
     figures = dict(zip(done, judged(evidence, draws, np.random.default_rng([seed, 1])), strict=True))
     rows = [_row(parts, cell, one, figures.get(k)) for k, (cell, one) in enumerate(zip(asked, found, strict=True))]
     return Comparison(
-        task=parts.work.task,
+        task=parts.work.task.name,
         rows=tuple(rows),
         reference=asked[done[0]].name if done else None,
         train=parts.train,
@@ -107,12 +106,6 @@ def compare(
         level=LEVEL,
         seed=seed,
     )
-
-
-def _whole(name: str, value: Any) -> int:
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 0:
-        raise DataError(f"{name}={value!r} must be a whole number of at least 0.")
-    return int(value)
 
 
 def _run_all(parts: Parts, asked: tuple[Cell, ...], isolate: bool, progress: Progress | None) -> list[Done | Failed]:
@@ -134,14 +127,14 @@ def _run_all(parts: Parts, asked: tuple[Cell, ...], isolate: bool, progress: Pro
 
 def _evidence(parts: Parts, done: Done) -> Evidence:
     known, segments = parts.known, None
-    if parts.work.task == "tag":
+    if parts.work.task.is_sequences:
         true, guess = parts.nested(parts.codes), parts.nested(done.predicted)
         segments = segments_by_sequence(true, guess, parts.names)[parts.judged]
     return gather(parts.truth, done.predicted[known], done.proba[known], segments)
 
 
 def _notes(cell: Cell, parts: Parts) -> list[str]:
-    """What a method did without."""
+    """Notes on what a method did without."""
     method, found = METHODS[cell.method], []
     if not method.takes and len(parts.work.constraints):
         found.append(f"without the constraints, since method={method.name!r} takes none")

@@ -23,7 +23,7 @@ _ADVICE = "Use isolate=False, which does without a process for each method (and 
 
 
 def possible() -> bool:
-    """Whether there is an interpreter to start (embedded ones do not say where they are)."""
+    """Return whether there is an interpreter to start (embedded ones do not say where they are)."""
     return bool(sys.executable)
 
 
@@ -36,7 +36,7 @@ def packed(thing: Work | Cell, what: str) -> bytes:
 
 
 def _pickler() -> Any:
-    """joblib depends on cloudpickle, of which older versions bring a copy of their own."""
+    """joblib depends on cloudpickle, of which older versions bring a copy."""
     for name in ("cloudpickle", "joblib.externals.cloudpickle"):
         with suppress(ImportError):
             return importlib.import_module(name)
@@ -44,7 +44,7 @@ def _pickler() -> Any:
 
 
 def run_apart(work: bytes, cell: Cell) -> Done | Failed:
-    """``worker.run`` in a process of its own; ``work`` is packed once for all cells."""
+    """``worker.run`` in a separate process; ``work`` is packed once for all cells."""
     question = packed(cell, f"What {cell.name!r} is given")
     path = [str(folder) for folder in sys.path]
     code = f"import sys; sys.path[:] = {path!r}; from tiltfit.comparison.worker import serve; serve()"
@@ -69,7 +69,7 @@ def _ask(process: subprocess.Popen[bytes], work: bytes, question: bytes) -> byte
     try:
         process.stdin.write(work)
         process.stdin.write(question)
-    except OSError:  # it has ended already; why, it has told elsewhere
+    except OSError:  # it has already ended, and said why elsewhere
         pass
     answer: Any = process.communicate()[0]
     return bytes(answer)

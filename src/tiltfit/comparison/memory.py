@@ -1,8 +1,8 @@
-"""How much memory a piece of work takes at most, as the operating system sees it.
+"""The most memory that a piece of work takes, as the operating system sees it.
 
-Peak resident size during the work − resident size before it. Linux tells both for the process as it is now (and the
-peak can be forgotten first); ``ru_maxrss`` would not do there, since a child inherits that of its parent. macOS tells
-the peak of the whole life, so what it grew by is told. Elsewhere nobody tells: None.
+Peak resident size during the work − resident size before it. Linux reports both for the process as it is now (and the
+peak can be forgotten first); ``ru_maxrss`` would not do there, since a child inherits that of its parent. macOS reports
+the peak of the whole life, so its growth is used. Elsewhere it is not known: None.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The data of a comparison: what is learned from, and what is judged on.
+"""The data of a comparison: the training part and the test part.
 
 All methods get the same classes, those of ``classes=``, of the constraint file, of all labels in y (also of those that
 ``labelled=`` takes away) or of the constraints, so that their figures are about the same question.
@@ -6,28 +6,28 @@ All methods get the same classes, those of ``classes=``, of the constraint file,
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import _num_samples
 
 from tiltfit.arrays import IntArray
 from tiltfit.comparison.evidence import Truth
-from tiltfit.comparison.worker import TaskName, Work
+from tiltfit.comparison.worker import Work
+from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences
-from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, UnsupportedError, did_you_mean
+from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.estimators.development import naming_dev
+from tiltfit.estimators.options import check_whole
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.samples.labels import as_objects, row_targets, tag_targets
+from tiltfit.samples.task import DOCUMENTS, task_named
 
-TASKS = ("auto", "classify", "tag")
 _TEST = "test=(X_test, y_test)"
 
 
@@ -45,7 +45,7 @@ class Parts:
 
     @property
     def known(self) -> npt.NDArray[np.bool_]:
-        """Which positions of the test part have a label."""
+        """The positions of the test part that have a label."""
         return np.asarray(self.codes >= 0)
 
     @property
@@ -65,7 +65,7 @@ class Parts:
         return Truth(np.searchsorted(self.judged, owner), self.codes[self.known], len(self.judged), len(self.names))
 
     def nested(self, codes: IntArray) -> list[list[Any]]:
-        """One label a position as lists, one an instance; None where there is none."""
+        """One label per position as lists, one per instance; None where there is none."""
         labels = [None if k < 0 else self.names[k] for k in codes.tolist()]
         return [labels[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
@@ -83,15 +83,17 @@ def prepare(
 ) -> Parts:
     """Check and encode the data; raises by name before any work starts."""
     X_test, y_test = _pair(test)
-    kind = _task(task, y_test)
-    said = ConstraintSet.of(constraints, "tokens" if kind == "tag" else None)
-    encode = _of_sequences if kind == "tag" else _of_documents
-    names, codes, offsets = encode(X, y, said, classes)
-    said = said.with_classes(names, "tokens" if kind == "tag" else None)
+    kind = task_named(task, [label for label in y_test if label is not None][:1])
+    said = ConstraintSet.of(constraints, kind.unit)
+    inputs = kind.read(X, allow_empty=not kind.is_sequences)
+    declared, named = said.classes if classes is None else classes, [name for c in said for name in c.names]
+    found, codes, _ = kind.targets(y, inputs, declared, named)
+    names, offsets = found.tolist(), _offsets(inputs)
+    said = said.with_classes(names, kind.unit)
     marked = np.unique(np.searchsorted(offsets, np.flatnonzero(codes >= 0), side="right") - 1)
     values, kept = _keep(y, marked, labelled, np.random.default_rng([seed, 0]))
     with naming_dev(_TEST):
-        truth = _test_tags if kind == "tag" else _test_labels
+        truth = _test_tags if kind.is_sequences else _test_labels
         all_names, test_codes, test_offsets = truth(X_test, y_test, names)
         if not np.any(test_codes >= 0):
             raise DataError("nothing is labelled, so there is nothing to judge by.")
@@ -107,45 +109,12 @@ def _pair(test: Any) -> tuple[Any, Any]:
     return test[0], test[1]
 
 
-def _task(task: str, y_test: Any) -> TaskName:
-    if task == "classify":
-        return "classify"
-    if task == "tag":
-        return "tag"
-    if task != "auto":
-        raise UnsupportedError(f"task={task!r} is unknown: use one of {', '.join(TASKS)}.{did_you_mean(task, TASKS)}")
-    first = next((label for label in y_test if label is not None), None)
-    # Of sequences, y holds a list of labels each; of documents, a label.
-    several = hasattr(first, "__len__") and not isinstance(first, str | set | frozenset)
-    return "tag" if several else "classify"
-
-
 Encoded = tuple[list[Any], IntArray, IntArray]  # labels, the number of each position's, where instances begin
 
 
-def _of_documents(X: Any, y: Any, said: ConstraintSet, classes: Iterable[object] | None) -> Encoded:
-    n = n_instances(X)
-    found, codes, _ = row_targets(
-        y, n, said.classes if classes is None else classes, [name for c in said for name in c.names]
-    )
-    return found.tolist(), codes, np.arange(n + 1)
-
-
-def _of_sequences(X: Any, y: Any, said: ConstraintSet, classes: Iterable[object] | None) -> Encoded:
-    sequences = as_sequences(X, allow_empty=False)
-    named = [name for constraint in said for name in constraint.names]
-    found, codes, _ = tag_targets(y, sequences, said.classes if classes is None else classes, named)
-    return found.tolist(), codes, sequences.offsets
-
-
-def n_instances(X: Any) -> int:
-    """How many rows X has."""
-    if isinstance(X, Mapping):
-        return len(next(iter(X.values()), ()))
-    try:
-        return int(_num_samples(X))
-    except TypeError as error:
-        raise DataError(f"X is {X!r:.60}: pass texts, a matrix or a table.") from error
+def _offsets(inputs: Inputs) -> IntArray:
+    """The first position of every instance, and the end."""
+    return np.concatenate([[0], np.cumsum(inputs.lengths)]).astype(np.intp)
 
 
 def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> tuple[list[Any] | None, int]:
@@ -153,8 +122,7 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
     same seed, fewer are a part of more."""
     if labelled is None:
         return (None if y is None else list(as_objects(y))), len(marked)
-    if not isinstance(labelled, numbers.Integral) or isinstance(labelled, bool) or int(labelled) < 0:
-        raise DataError(f"labelled={labelled!r} must be a whole number: of how many instances to keep the labels.")
+    check_whole("labelled", labelled, 0)
     if int(labelled) > len(marked):
         raise DataError(f"labelled={labelled}, but only {len(marked)} of the training data have labels.")
     if y is None:
@@ -167,11 +135,10 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
 
 
 def _test_labels(X: Any, y: Any, names: list[Any]) -> Encoded:
-    n = n_instances(X)
-    respelt = _spellings(names)
+    inputs, respelt = DOCUMENTS.read(X), _spellings(names)
     values = [value if isinstance(value, list | tuple) else respelt.get(str(value), value) for value in as_objects(y)]
-    codes = row_targets(values, n, names).labels
-    return names, codes, np.arange(n + 1)
+    codes = row_targets(values, inputs.n, names).labels
+    return names, codes, _offsets(inputs)
 
 
 def _test_tags(X: Any, y: Any, names: list[Any]) -> Encoded:
@@ -183,7 +150,7 @@ def _test_tags(X: Any, y: Any, names: list[Any]) -> Encoded:
     for k, label in enumerate(found.tolist()):
         plain = respelt.get(str(label), label)
         if exact(plain) not in number and plain == -1:
-            continue  # it is no class, so it means unlabelled
+            continue  # it is not a class, so it means unlabelled
         if exact(plain) not in number:
             number[exact(plain)] = len(all_names)
             all_names.append(plain)

@@ -33,7 +33,7 @@ def figure_class() -> Any:
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
-    """What the ending of a file asks for; raises if matplotlib cannot write it."""
+    """The format that the ending of a file names; refused if matplotlib cannot write it."""
     figure = figure_class()()
     known = figure.canvas.get_supported_filetypes()
     ending = Path(path).suffix.removeprefix(".").lower()
@@ -96,7 +96,7 @@ def _panel(ax: Any, rows: Sequence[Row], metric: Metric, reference: str | None) 
     for y, row in enumerate(rows):
         value, low, high = _value(row, metric)
         if value is None:
-            if not row.ok:  # why is told in the tables
+            if not row.ok:  # the tables say why
                 ax.annotate(row.status, (0.02, y), xycoords=("axes fraction", "data"), va="center", fontsize=7,
                             style="italic", color=_FAINT)  # fmt: skip
             continue

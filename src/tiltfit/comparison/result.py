@@ -1,4 +1,4 @@
-"""What a comparison found: values that print, plot and travel as JSON."""
+"""The results of a comparison: values that print, plot and travel as JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Figure:
 
     @property
     def differs(self) -> bool:
-        """Whether the interval of the difference leaves out 0."""
+        """True if the interval of the difference leaves out 0."""
         if self.difference_low is None or self.difference_high is None:
             return False
         return self.difference_low > 0 or self.difference_high < 0
@@ -114,13 +114,13 @@ class Comparison:
     def from_dict(document: Mapping[str, Any]) -> Comparison:
         """The inverse of ``to_dict``."""
         if not isinstance(document, Mapping) or document.get("version") != VERSION:
-            raise DataError(f"This is no comparison of version {VERSION}: use what to_dict or to_json gave.")
+            raise DataError(f"This is not a comparison of version {VERSION}: use what to_dict or to_json gave.")
         try:
             rows = tuple(_row_of_dict(row) for row in document["rows"])
             rest = {key: value for key, value in document.items() if key not in ("version", "rows")}
             return Comparison(rows=rows, **rest)
         except (KeyError, TypeError, AttributeError) as error:
-            raise DataError(f"This is no complete comparison: {error}. Use what to_dict or to_json gave.") from error
+            raise DataError(f"This is not a complete comparison: {error}. Use what to_dict or to_json gave.") from error
 
     def to_json(self, path: str | os.PathLike[str]) -> None:
         """Write it to a file, which is replaced whole or not at all."""
@@ -139,7 +139,7 @@ class Comparison:
             raise FileError(f"{path}: {error}") from error
 
     def to_tables(self) -> list[RenderableType]:
-        """What ``print`` shows, for a terminal (rich): the best figures bold."""
+        """The text that ``print`` shows, for a terminal (rich): the best figures bold."""
         from tiltfit.comparison.tables import tables
 
         return tables(self)
@@ -176,7 +176,7 @@ def _row_of_dict(document: Mapping[str, Any]) -> Row:
 
 
 def plain(value: Any) -> Any:
-    """What JSON knows as it is; of anything else, how it is written."""
+    """A value that JSON has, as it is; anything else as its text."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):

@@ -23,7 +23,7 @@ _HEADINGS = {
 
 
 def tables(comparison: Comparison) -> list[RenderableType]:
-    """What there is to see, top to bottom."""
+    """The parts to show, top to bottom."""
     from rich.text import Text
 
     done = [row for row in comparison if row.ok]

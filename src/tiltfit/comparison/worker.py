@@ -1,7 +1,7 @@
-"""One cell: fit its estimator, predict the test part. Here, or in a process of its own.
+"""One cell: fit its estimator, predict the test part. Here, or in a separate process.
 
-Seconds are those of ``fit``. A small part of the data is fitted first, so that nobody is charged with compiled code
-being loaded; memory is what ``fit`` took on top of data and program.
+Seconds are those of ``fit``. A small part of the data is fitted first, so that no cell is charged with loading compiled
+code; memory is what ``fit`` took on top of data and program.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from tiltfit.comparison.cells import Cell
 from tiltfit.comparison.memory import watch
 from tiltfit.errors import TiltfitError
 from tiltfit.estimators.classifier import TiltClassifier
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.constraints import ConstraintReport
-
-TaskName = Literal["classify", "tag"]
+from tiltfit.samples.task import Task
 
 _FEW = 100  # instances that are fitted first
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What all cells have in common."""
+    """The task, the data and the constraints that all cells share."""
 
-    task: TaskName
+    task: Task
     constraints: ConstraintSet
     classes: list[Any]
     X: Any
@@ -48,12 +48,12 @@ class Work:
 
     @property
     def estimator(self) -> type[TiltClassifier] | type[TiltTagger]:
-        return TiltTagger if self.task == "tag" else TiltClassifier
+        return TiltTagger if self.task.is_sequences else TiltClassifier
 
 
 @dataclass(frozen=True, eq=False)
 class Done:
-    """What came of a cell. ``predicted``: a class number for each position of the test part, ``proba``: positions ×
+    """The outcome of a cell. ``predicted``: a class number for each position of the test part, ``proba``: positions ×
     classes. ``worst``: how far the model is from the constraint that it misses most, and which that is."""
 
     predicted: IntArray
@@ -69,7 +69,7 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """Why there is nothing: ``refused`` on purpose, with the reason, or ``failed``."""
+    """The reason for no outcome: ``refused`` on purpose, with the reason, or ``failed``."""
 
     status: Literal["refused", "failed"]
     reason: str
@@ -129,7 +129,7 @@ def _estimator(work: Work, cell: Cell, **parameters: Any) -> Any:
 
 
 def _warm_up(work: Work, cell: Cell) -> None:
-    """Fit a few instances in two rounds, some of them labelled. What is wrong there the fit of all will tell."""
+    """Fit a few instances in two rounds, some of them labelled. Errors there are left to the fit of all."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -152,18 +152,14 @@ def _take(X: Any, rows: list[int]) -> Any:
     return _safe_indexing(X, rows)
 
 
-def _predict(estimator: Any, work: Work) -> tuple[IntArray, FloatArray]:
+def _predict(estimator: TiltEstimator, work: Work) -> tuple[IntArray, FloatArray]:
     number = {label: k for k, label in enumerate(estimator.classes_.tolist())}
     if [*number] != work.classes:
         raise TiltfitError(f"It was fitted for the classes {[*number]} instead of {work.classes}.")
-    if isinstance(estimator, TiltTagger):
-        labels = [label for row in estimator.predict(work.X_test) for label in row]
-        parts = [part.reshape(-1, len(number)) for part in estimator.predict_marginals(work.X_test)]
-        proba = np.concatenate([np.empty((0, len(number))), *parts])
-    else:
-        labels, proba = estimator.predict(work.X_test).tolist(), estimator.predict_proba(work.X_test)
+    labels = work.task.flat(estimator.predict(work.X_test))
+    proba = estimator.infer(work.X_test).marginals.node
     if not np.all(np.isfinite(proba)):
-        raise TiltfitError("It predicts probabilities that are no numbers.")
+        raise TiltfitError("It predicts probabilities that are not numbers.")
     return np.array([number[label] for label in labels], dtype=np.intp), np.asarray(proba, dtype=np.float64)
 
 

@@ -28,7 +28,7 @@ _MAX_DEPTH = 16  # a dict that contains itself would never end
 
 @dataclass(frozen=True, eq=False)
 class AttributeRows(Sequence[Attributes]):
-    """Positions as given (``items``) and as numbers: ``matrix`` (positions × attributes), a name a column."""
+    """Positions as given (``items``) and as numbers: ``matrix`` (positions × attributes), one name per column."""
 
     items: Sequence[Attributes]
     names: list[str]
@@ -68,7 +68,7 @@ class AttributeRows(Sequence[Attributes]):
 
 
 class _Refused(Exception):
-    """Why attributes cannot be read; the caller adds where they stand."""
+    """The reason why attributes cannot be read; the caller adds the place."""
 
 
 def _pairs(item: Any, depth: int = 0) -> Iterator[tuple[str, float]]:
@@ -76,7 +76,7 @@ def _pairs(item: Any, depth: int = 0) -> Iterator[tuple[str, float]]:
     if depth > _MAX_DEPTH:
         raise _Refused(f"holds attributes nested more than {_MAX_DEPTH} deep.")
     if not isinstance(item, Mapping):
-        # Sets have no order of their own, and the order of strings in them differs from run to run.
+        # Sets have no order, and the order of strings in them differs from run to run.
         for name in sorted(item, key=str) if isinstance(item, set | frozenset) else item:
             yield _name(name), 1.0
         return

@@ -41,7 +41,7 @@ def data_root() -> Path | None:
 
 
 def available(name: str) -> bool:
-    """Whether the collection ``name`` is on this machine."""
+    """Return whether the collection ``name`` is on this machine."""
     root = data_root()
     return root is not None and (root / name / f"{name}.jsonl.gz").is_file()
 

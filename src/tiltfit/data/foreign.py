@@ -1,4 +1,4 @@
-"""What other libraries hold texts in, told by what it can do, so that none of them is imported: documents of spaCy, and
+"""Containers of other libraries, recognised by what they can do, so that none of them is imported: spaCy documents, and
 tables such as those of Hugging Face ``datasets`` or pyarrow.
 """
 
@@ -10,11 +10,11 @@ from typing import Any
 from tiltfit.errors import DataError, listed
 
 BLANK = "_"
-"""What stands for a token of white space, so that tokens and labels stay side by side."""
+"""The stand-in for a token of white space, so that tokens and labels stay side by side."""
 
 
 def is_document(value: object) -> bool:
-    """Whether a value is a text cut into tokens: it has ``text``, and so has each thing in it (spaCy's Doc or Span)."""
+    """Return whether a value is a text cut into tokens: it and its parts have ``text`` (spaCy's Doc or Span)."""
     return (
         not isinstance(value, str | bytes | Mapping)
         and isinstance(value, Iterable)
@@ -29,13 +29,13 @@ def tokens_of(document: Any) -> list[str]:
 
 
 def is_dataset(X: object) -> bool:
-    """Whether X has columns by name, without being a mapping or a data frame."""
-    # A column of a data frame may be called column_names, too; it is no list.
+    """Return whether X has columns by name, without being a mapping or a data frame."""
+    # A column of a data frame may also be called column_names; it is not a list.
     return not isinstance(X, Mapping) and isinstance(getattr(X, "column_names", 0), list | tuple | None)
 
 
 def is_splits(X: object) -> bool:
-    """Whether X is several such tables by name."""
+    """Return whether X is several such tables by name."""
     return isinstance(X, Mapping) and hasattr(X, "column_names")
 
 
@@ -61,5 +61,5 @@ def _values(column: Any) -> list[Any]:
 
 
 def holds_lists(values: Iterable[Any]) -> bool:
-    """Whether some value of a column is itself several."""
+    """Return whether some value of a column is itself a list."""
     return any(isinstance(value, Iterable) and not isinstance(value, str | bytes) for value in values)

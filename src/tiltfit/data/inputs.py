@@ -35,7 +35,7 @@ def tokenise(text: str) -> list[str]:
 
 
 class WordIndex:
-    """Which positions contain which words; built in one pass, then each look-up is O(answer)."""
+    """The positions that contain each word; built in one pass, then each look-up is O(answer)."""
 
     def __init__(self, tokens: Iterable[Iterable[str]], *, whole_tokens: bool = False) -> None:
         self._whole_tokens = whole_tokens
@@ -104,7 +104,7 @@ class Inputs(ABC):
 
     @abstractmethod
     def index(self, column: str | None = None) -> WordIndex:
-        """Where words occur (in one column of a table, or in the only text there is)."""
+        """The index of words (in one column of a table, or in the only text there is)."""
 
     @abstractmethod
     def texts(self, column: str | None = None) -> Sequence[str]:
@@ -329,7 +329,7 @@ class TableInputs(Inputs):
         texts = self.text_columns
         if len(texts) == 1 or "text" in texts:
             return texts[0] if len(texts) == 1 else "text"
-        # No other name tells which of several is *the* text.
+        # No other name shows which of several is *the* text.
         which = ", ".join(repr(t) for t in texts) or "none"
         raise ConstraintError(
             f"X is a table with {len(texts)} text columns ({which}), so a word or pattern must say which: "

@@ -22,7 +22,7 @@ _UNFIT = {"Cc": "the control character", "Cs": "half of a surrogate pair,"}
 
 @dataclass(frozen=True)
 class Origin:
-    """What messages call the sequences."""
+    """The name that messages have for the sequences."""
 
     name: str = "X"
 
@@ -127,7 +127,7 @@ def _check_tokens(flat: list[str], offsets: IntArray, origin: Origin) -> None:
 
 
 def unfit(token: str) -> str | None:
-    """Why a string can be no token, as the end of a sentence; None if it can.
+    """The reason why a string cannot be a token, as the end of a sentence; None if it can.
 
     >>> unfit("a"), unfit(" ")
     (None, "is the empty token ' '. Leave it out, or write what stands there.")

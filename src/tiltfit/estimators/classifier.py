@@ -70,7 +70,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         ``auto`` is ``joint``; generative models alternate.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (64): rows a step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
+        (64): rows per step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
@@ -78,7 +78,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         hashed into 2**18 columns. A matrix is taken as it is: with scikit-learn's tf-idf, of length one, use
         ``alpha=0.01``.
     feature_names : list of str, optional
-        Names of the columns of a matrix, so that constraints can speak of them.
+        Names of the columns of a matrix, so that constraints can refer to them.
     alpha : float
         Strength of the ridge penalty α/2·‖λ‖² on the weights. For naive Bayes the Dirichlet pseudo-count: as if every
         word had been seen α times more in every class (Bernoulli: once with and once without it), and so every class.
@@ -106,7 +106,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         Stop when the largest entry of the gradient is below ``tol`` times that at weights of zero (generative models:
         when the objective can fall by no more than ``tol``/100 of what it fell).
     n_jobs : int, optional
-        Threads; the result does not depend on it. −1: one a core.
+        Threads; the result does not depend on it. −1: one per core.
     random_state : int, Generator or RandomState, optional
         For random starts; everything else is deterministic.
     callback : callable, optional
@@ -253,8 +253,9 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of every row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        check_is_fitted(self)
+        found = self.infer(X)
+        return np.asarray(self.task.named(found.best, self.classes_, found.inputs))
 
     def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
@@ -301,7 +302,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         tags.target_tags.required = False  # constraints can take the place of labels
         tags.input_tags.sparse = True
         tags.input_tags.string = True
-        # Counts and independence are assumed, whatever the data are: scikit-learn's own naive Bayes says so, too.
+        # Counts and independence are assumed, whatever the data are: as in scikit-learn's own naive Bayes.
         tags.input_tags.positive_only = tags.classifier_tags.poor_score = self.model in GENERATIVE
         return tags
 

@@ -5,7 +5,6 @@ score(λ) = the share of the labels in y_dev that the model p_λ predicts; unlab
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,14 +13,14 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, TiltfitError
+from tiltfit.estimators.options import check_whole
 from tiltfit.methods.history import Development
 from tiltfit.models.model import Model
 
 
 def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
     """X_dev and y_dev, or None if there is no development set; raises by name."""
-    if not isinstance(patience, numbers.Integral) or isinstance(patience, bool) or patience < 1:
-        raise DataError(f"patience={patience!r} must be a whole number of rounds, at least 1.", parameter="patience")
+    check_whole("patience", patience)
     if dev is None:
         return None
     if not isinstance(dev, tuple | list) or len(dev) != 2:

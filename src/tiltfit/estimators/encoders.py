@@ -1,4 +1,4 @@
-"""From what the user passes as X to what the model and the conditions see.
+"""Encoders turn the X that a user passes into what the model and the conditions see.
 
 An encoder is fitted once and then turns any X of the same kind into a matrix (for the model) and ``Inputs`` (for the
 conditions). Three kinds: raw texts, a table with text in it, numbers.
@@ -35,7 +35,7 @@ class TextEncoder:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the vectorizer could not be saved with the model."""
+        """True if the vectorizer could not be saved with the model."""
         return self.bag is None and self.foreign is None
 
     @staticmethod
@@ -82,7 +82,7 @@ class TextEncoder:
         return TextEncoder(bag=bag), matrix
 
     def anew(self) -> TextEncoder:
-        """As before its first text."""
+        """The encoder as it was before its first text."""
         return TextEncoder(bag=HashedWords(self.bag.size)) if isinstance(self.bag, HashedWords) else self
 
     def inputs(self, X: object) -> Inputs:
@@ -146,7 +146,7 @@ class TableEncoder:
         return after, self._joined(inputs, [matrix for _, matrix in found.values()])
 
     def anew(self) -> TableEncoder:
-        """As before its first row."""
+        """The encoder as it was before its first row."""
         fresh = {k: HashedWords(bag.size) if isinstance(bag, HashedWords) else bag for k, bag in self.bags.items()}
         return replace(self, bags=fresh)
 
@@ -180,7 +180,7 @@ class TableEncoder:
 
 
 def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag, sparse.csr_array]:
-    """How words become columns, and the texts themselves so."""
+    """The bag of words, and the texts encoded by it."""
     if vectorizer != HashedWords.weighting:
         return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
     bag, matrix = HashedWords().fit(texts)
@@ -200,20 +200,20 @@ def _prefixed(prefix: str, names: Buckets | tuple[str, ...]) -> Buckets | tuple[
 
 
 def matrix_inputs(X: object, matrix: Matrix, names: Sequence[str] | None) -> Inputs:
-    """What conditions see of numbers: the frame they came in, or the matrix with its names."""
+    """The frame that numbers came in, or the matrix with its names, as conditions see it."""
     table = as_table(X)
     return TableInputs(table) if table is not None else MatrixInputs(matrix, names)
 
 
 def as_matrix(checked: Any) -> Matrix:
-    """What scikit-learn's validation returns, sparse or dense, as the model takes it."""
+    """The result of scikit-learn's validation, sparse or dense, as the model takes it."""
     if sparse.issparse(checked):
         return _csr(checked)
     return np.asarray(checked, dtype=np.float64)
 
 
 def has_text(table: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Whether a table needs the table encoder: some column is not numeric."""
+    """Return whether a table needs the table encoder: some column is not numeric."""
     return any(values.dtype.kind not in "biuf" for values in table.values())
 
 

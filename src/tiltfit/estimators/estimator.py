@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tiltfit.arrays import FloatArray
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.errors import (
     ConflictError,
@@ -88,6 +88,13 @@ class Beliefs:
     @cached_property
     def marginals(self) -> Marginals:
         return self.model.structure.infer(self.potentials, self.model.workers)
+
+    @cached_property
+    def best(self) -> IntArray:
+        """The class number that ``predict`` gives every position (of sequences, by Viterbi)."""
+        if not self.sample.is_sequences:
+            return np.asarray(self.marginals.node.argmax(axis=1), dtype=np.intp)
+        return np.asarray(self.model.structure.best(self.potentials, self.model.workers)[0], dtype=np.intp)
 
 
 class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
@@ -407,7 +414,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[Any, Inputs, Matrix]:
-        """How X becomes a matrix, X as conditions see it, and that matrix. ``part``: more data will come."""
+        """The encoder, X as conditions see it, and X as a matrix. ``part``: more data will come."""
 
     @abstractmethod
     def _keep_encoder(self, encoder: Any, n_columns: int) -> None:

@@ -1,13 +1,12 @@
 """Constraints from the labelled data itself (paper §3): what labels show, with a margin, for unlabelled data to follow.
 
-Of every candidate the labels tell a share (or a mean count) and an interval around it; the interval is what is stated.
+For every candidate, the labels give a share (or a mean count) and an interval around it; the interval is stated.
 Only the most confident ones are worth stating: those whose interval lies furthest from what holds everywhere.
 """
 
 from __future__ import annotations
 
 import math
-import numbers
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
 from tiltfit.estimators.intervals import Mean, Share
 from tiltfit.estimators.label_statistics import LabelStatistics
+from tiltfit.estimators.options import check_share, check_whole
 from tiltfit.language.conditions import Condition, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
@@ -45,7 +45,7 @@ def constraints_from_labels(
     classes: Iterable[object] | None = None,
     feature_names: Iterable[str] | None = None,
 ) -> ConstraintSet:
-    """What the labels in y show, stated of the unlabelled rest: ``between(low, high)``, or one of its sides.
+    """State about unlabelled data what the labels in y show: ``between(low, high)``, or one of its sides.
 
     Shares get Wilson's interval, counts Student's; tokens of one sequence count as the fewer the more alike they are
     (``estimators.intervals``). A share under a condition is stated only if its interval excludes the share without it.
@@ -69,7 +69,7 @@ def constraints_from_labels(
         For each label, at most so many statements with a condition (those whose interval is furthest from the share
         without it), and so many without (those with the narrowest interval).
     min_support : int
-        Labelled documents, tokens or sequences that a statement must rest on (in at least two sequences).
+        The least number of labelled documents, tokens or sequences behind a statement (in at least two sequences).
     slack : float, optional
         Softens all statements: intervals miss in a share 1 − confidence of all cases.
     classes, feature_names
@@ -85,9 +85,11 @@ def constraints_from_labels(
     at least 64.6% of documents with the word "bat" are baseball (3 of 3 labelled documents)
     at least 64.6% of documents with the word "puck" are hockey (3 of 3 labelled documents)
     """
-    _check(confidence, top, min_support)
+    if top is not None:
+        check_whole("top", top)
+    confidence, min_support = check_share("confidence", confidence), check_whole("min_support", min_support)
     here = _labelled(X, y, classes, feature_names)
-    asked = _Asked(here, float(confidence), int(min_support))
+    asked = _Asked(here, confidence, min_support)
     found = [s for template in _templates(templates, here) for s in asked.statements(template)]
     kept = [s.constraint(slack) for s in (found if top is None else _best(found, int(top)))]
     constraints = list(dict.fromkeys(c for c in kept if c is not None))
@@ -127,7 +129,7 @@ class _Statement:
     rank: float | None
 
     def constraint(self, slack: float | None) -> Constraint | None:
-        """As a constraint; None if every value is allowed."""
+        """The constraint; None if every value is allowed."""
         low, high = math.floor(self.low * _DIGITS) / _DIGITS, math.ceil(self.high * _DIGITS) / _DIGITS
         state, why = self.expectation, str(self.evidence)
         no_more = isinstance(self.evidence, Share) and high >= 1
@@ -139,7 +141,7 @@ class _Statement:
 
     @property
     def group(self) -> tuple[object, ...]:
-        """Of the statements of one group, only the best are kept."""
+        """The group of which only the best statements are kept."""
         return self.expectation.event.names, self.expectation.given is not None
 
 
@@ -197,7 +199,7 @@ class _Asked:
                 try:
                     condition = Word(text, False if text != text.lower() else None, column)
                     positions = index.positions(text, case=False)
-                except ConstraintError:  # a few words, once their case is folded, are no words any more
+                except ConstraintError:  # a few words are not words once their case is folded
                     continue
                 if self._is_of_use(positions):
                     yield from self.labels_given(condition, positions)
@@ -221,7 +223,7 @@ class _Asked:
 
     @property
     def fields(self) -> list[Label]:
-        """What has segments: entities of BIO labels, else the labels."""
+        """The labels that have segments: entities of BIO labels, else all labels."""
         return list(entities(self.here.classes) or self.here.classes)
 
     @cached_property
@@ -243,7 +245,7 @@ class _Asked:
         return evidence
 
     def _is_of_use(self, positions: Any) -> bool:
-        """Where something is unlabelled, a word that occurs nowhere there would only rest."""
+        """False for a word that occurs at labelled positions only: its constraint would be inactive."""
         return bool(np.any(self.here.labels[positions] < 0)) or bool(np.all(self.here.labels >= 0))
 
     def _is_enough(self, positions: Any) -> bool:
@@ -256,7 +258,7 @@ class _Asked:
     def _warn_unless(self, found: bool, template: Template) -> None:
         if not found:
             warnings.warn(
-                f"The labels say nothing of {template!r} that is worth stating: too few of them are seen there "
+                f"The labels show nothing about {template!r} that is worth stating: too few of them are seen there "
                 f"(min_support={self.min_support}), or it makes no difference.",
                 TiltfitWarning,
                 stacklevel=4,
@@ -299,7 +301,7 @@ def _template(template: object, here: Sample) -> Template:
                 f"templates= names {template!r}: known are {known}.{did_you_mean(template, _FAMILIES)}"
             )
         if not here.is_sequences and template not in _DOCUMENTS:
-            raise UnsupportedError(f"templates={template!r} is about sequences, but y has one label a document.")
+            raise UnsupportedError(f"templates={template!r} is about sequences, but y has one label per document.")
         return template
     if isinstance(template, Constraint):
         raise ConstraintError(f"templates= holds {template!r}, which says its target already: leave the relation out.")
@@ -321,21 +323,10 @@ def _expectation(template: Expectation, here: Sample) -> Template:
         return template.given
     if template.event.is_sequence and not here.is_sequences:
         raise UnsupportedError(
-            f"templates= holds {template!r}, which is about sequences, but y has one label a document."
+            f"templates= holds {template!r}, which is about sequences, but y has one label per document."
         )
     if template.event.whole and template.given is not None:
         raise UnsupportedError(
             f"templates= holds {template!r}: what whole sequences have cannot be looked up by given=."
         )
     return template
-
-
-def _check(confidence: object, top: object, min_support: object) -> None:
-    is_number = isinstance(confidence, numbers.Real) and not isinstance(confidence, bool)
-    if not is_number or not 0 < confidence < 1:  # type: ignore[operator]
-        raise DataError(f"confidence={confidence!r} must be a number between 0 and 1, such as 0.95.")
-    for name, value in (("top", top), ("min_support", min_support)):
-        if value is None and name == "top":
-            continue
-        if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < 1:
-            raise DataError(f"{name}={value!r} must be a whole number of at least 1.")

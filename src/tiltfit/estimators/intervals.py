@@ -1,11 +1,11 @@
-"""What labels show of an expectation, and between which values it lies with some confidence.
+"""The share or mean that labels show, and the interval in which it lies with some confidence.
 
 Share, k of n (Wilson 1927):    (k + z²/2 ± z·√(k(n − k)/n + z²/4)) / (n + z²),      z the normal quantile
 Mean of n counts (Student):     x̄ ± max(t·s/√n, z²/(n + z²))
 
-Tokens of one sequence are alike, so n tokens tell less than n tokens drawn one by one: k and n are first divided by the
-design effect, the variance of the share between sequences over the one it would have without sequences (if larger).
-A count that never varied has s = 0, which says nothing of its next value: z²/(n + z²), Wilson's limit for what was
+Tokens of one sequence are alike, so n tokens carry less information than n independent ones: k and n are divided by
+the design effect, the variance of the share between sequences over the one it would have without sequences (if larger).
+A count that never varied has s = 0, which says nothing about its next value: z²/(n + z²), Wilson's limit for what was
 never seen in n trials, leaves it that many sequences that differ by one.
 """
 
@@ -27,7 +27,7 @@ _ALIKE = 0.2  # how much tokens of one sequence are alike (the correlation of th
 
 @dataclass(frozen=True)
 class Share:
-    """``hits`` of ``n`` labelled things, which tell as much as ``effective`` independent ones.
+    """``hits`` of ``n`` labelled things, which carry as much information as ``effective`` independent ones.
 
     >>> low, high = Share(12, 13, "tokens").interval(0.95)
     >>> round(low, 3), round(high, 3), str(Share(12, 13, "tokens"))

@@ -1,4 +1,4 @@
-"""How often events happen in labelled data."""
+"""Counts of events in labelled data."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LabelStatistics:
         return shares(sample.labels[known], sample.instance[known], len(sample.classes), sample.inputs.unit)
 
     def share(self, event: Event, given: Condition | None) -> Share | None:
-        """How often the event happened where it could and ``given`` fires; None if that was nowhere."""
+        """The share of times that the event happened where it could and ``given`` fires; None if that was nowhere."""
         sample = self.sample
         (term,) = event.terms(sample.classes, sample.structure)
         at = np.flatnonzero(term.at & sample.fires(given) & self._known(term))
@@ -44,7 +44,7 @@ class LabelStatistics:
         return shares((term.values(sample.labels, at) > 0).astype(np.intp), sample.instance[at], 2, noun)[1]
 
     def mean(self, event: Event, given: Condition | None) -> Mean | Share | None:
-        """How often the event happened in completely labelled sequences; None if there are fewer than two."""
+        """The mean count of the event in completely labelled sequences; None if there are fewer than two."""
         if len(self.complete) < 2:
             return None
         counts, is_share = self._statistic(event) if event.whole else (self._sums(event, given), False)

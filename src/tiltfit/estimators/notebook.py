@@ -1,4 +1,4 @@
-"""How notebooks show an estimator: scikit-learn's diagram, and below it what became of the constraints."""
+"""The view of an estimator in notebooks: scikit-learn's diagram, and below it the report on the constraints."""
 
 from __future__ import annotations
 

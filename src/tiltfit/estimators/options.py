@@ -121,9 +121,9 @@ class Options:
         """True if the method is that of Eq. 8 and 9, not online."""
         return self.method.name == "ap" and self.solver != "online"
 
-    def check_anything(self, told: bool, noun: str) -> None:
-        """Refuse to learn from nothing: neither labels nor constraints that fire (``told``)."""
-        if told or self.method.unaided:
+    def check_anything(self, any_source: bool, noun: str) -> None:
+        """Refuse to learn from nothing: neither labels nor constraints that fire (``any_source``)."""
+        if any_source or self.method.unaided:
             return
         em = " Use method='em' for clusters of what is there." if self.is_generative else ""
         raise DataError(
@@ -229,7 +229,7 @@ def _one_of(name: str, value: object, known: tuple[str, ...], hint: str = "") ->
 def _not_a_model(value: object, task: Task) -> str:
     """A hint about a word that names a method, or a model of the other task."""
     if value in tuple(METHODS):
-        return f" {value!r} is a method: say method={value!r}."
+        return f" {value!r} is a method: use method={value!r}."
     if any(value in other.models for other in (DOCUMENTS, SEQUENCES)):
         other = "TiltClassifier, for documents or rows" if task.is_sequences else "TiltTagger, for sequences"
         return f" {value!r} is a model of {other}."
@@ -239,9 +239,9 @@ def _not_a_model(value: object, task: Task) -> str:
 def _not_a_method(value: object, task: Task) -> str:
     """A hint about a word that names a model or a solver."""
     if value in (*DOCUMENTS.models, *SEQUENCES.models):
-        return f" {value!r} is a model: say model={value!r}." if value in task.models else _not_a_model(value, task)
+        return f" {value!r} is a model: use model={value!r}." if value in task.models else _not_a_model(value, task)
     if value in METHODS["ap"].solvers:
-        return f" {value!r} is a solver: say solver={value!r}."
+        return f" {value!r} is a solver: use solver={value!r}."
     return ""
 
 

@@ -71,7 +71,7 @@ _TAGGER = ("weights", "boundaries", "valid_only", "inference")
 
 _CONDITION = "the when(...) condition of"
 
-_IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is no plain value
+_IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is not a plain value
 
 
 def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -> None:
@@ -220,7 +220,7 @@ def _restore_tagger(document: Document, arrays: Arrays) -> TiltTagger:
 
 @dataclass(frozen=True)
 class _Files:
-    """How one kind of estimator is written and read."""
+    """The functions that write and read one kind of estimator."""
 
     dump: Callable[[Any, Arrays, list[str]], Document]
     restore: Callable[[Document, Arrays], Any]

@@ -83,5 +83,5 @@ def _aligned(base: Any, shares: FloatArray, classes: Sequence[Any]) -> FloatArra
     columns = [match(label(c), list(base.classes_)) for c in classes]
     missing = [c for c, k in zip(classes, columns, strict=True) if k is None]
     if missing:
-        raise DataError(f"base= knows nothing of the classes {missing}: fit it with all of {list(classes)}.")
+        raise DataError(f"base= does not have the classes {missing}: fit it with all of {list(classes)}.")
     return shares[:, np.array(columns, dtype=np.intp)]

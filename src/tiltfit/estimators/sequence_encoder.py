@@ -34,12 +34,12 @@ TOKEN_ALONE = TokenTemplates(
     lower=(0,), shape=(), prefixes=(), suffixes=(), patterns={}, classes_at=(), buckets=0
 )  # fmt: skip
 PLAIN_EDGES = EdgeTemplates(before={})
-"""What a hidden Markov model looks at if nothing is said: the token, and the label before."""
+"""The default features of a hidden Markov model: the token, and the label before."""
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceEncoder:
-    """How sequences become attributes (``attributes``) and kinds of edges (``edges``)."""
+    """Encodes sequences as attributes (``attributes``) and kinds of edges (``edges``)."""
 
     attributes: TokenEncoder | AttributeEncoder
     edges: EdgeTemplates
@@ -64,7 +64,7 @@ class SequenceEncoder:
 
     @property
     def kind(self) -> Kind:
-        """What it encodes: tokens, or attributes."""
+        """The kind of items that it encodes."""
         return "tokens" if isinstance(self.attributes, TokenEncoder) else "attributes"
 
     @property
@@ -78,7 +78,7 @@ class SequenceEncoder:
         return list(self.edges.names(tokens=self.kind == "tokens"))
 
     def anew(self) -> SequenceEncoder:
-        """As before its first sequence: it does not learn."""
+        """The encoder as it was before its first sequence: it does not learn from streams."""
         return self
 
     def transform(self, sequences: Sequences) -> sparse.csr_array:
@@ -137,11 +137,11 @@ def valid_only(classes: Sequence[object], structure: Chains) -> Potentials | Non
 
 
 def _refuse_plain(classes: Sequence[object]) -> None:
-    """Plain labels are always well formed: whoever asks for it expects something else."""
+    """Refuse plain labels, which are always well formed: who asks for valid tags expects something else."""
     if not is_scheme(classes):
         odd = next((c for c in classes if parse(c) is None), classes[0])
         raise UnsupportedError(
-            f"valid_only=True allows only tags that are well formed in BIO or IOBES, but the classes are no such tags "
+            f"valid_only=True allows only tags that are well formed in BIO or IOBES, but the classes are not such tags "
             f"(like 'O', 'B-x' and 'I-x'): {odd!r} is one of them. Leave out valid_only=True, or name tags."
         )
 
@@ -169,7 +169,7 @@ def refuse_invalid(sample: Sample) -> None:
 
 
 def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
-    """A sequence that well-formedness, known labels and rules leave no labelling has no distribution: name it."""
+    """Refuse a sequence that well-formedness, known labels and rules leave without any labelling."""
     if model.base is None or not model.structure.has_edges:
         return
     whole = np.flatnonzero(model.structure.best(model.base, model.workers)[1] == -np.inf)
@@ -195,7 +195,7 @@ def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
 
 
 def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplates:
-    """What ``features=`` says of sequences of this kind."""
+    """``features=`` as templates for sequences of this kind."""
     if kind == "attributes":
         if features is None or isinstance(features, AttributeTemplates):
             return features or AttributeTemplates()
@@ -216,7 +216,7 @@ def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplate
 
 
 def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
-    """Attributes that are to weight transitions must be there: one that occurs nowhere is probably misspelt."""
+    """Warn about attributes of transitions that occur nowhere: they are probably misspelt."""
     if not edges.attributes:
         return
     if not isinstance(sequences.items, AttributeRows):
@@ -236,7 +236,7 @@ def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
 
 
 def as_edge_templates(transitions: Any) -> EdgeTemplates:
-    """What ``transitions=`` says."""
+    """``transitions=`` as templates."""
     if transitions is None or isinstance(transitions, EdgeTemplates):
         return transitions or EdgeTemplates()
     if isinstance(transitions, Mapping):
@@ -245,7 +245,7 @@ def as_edge_templates(transitions: Any) -> EdgeTemplates:
 
 
 def refuse_for_hmm(transitions: Any, weights: str, kind: str) -> None:
-    """Transition probabilities of an HMM depend on the label before alone, and there is one for every pair."""
+    """Refuse parameters that an HMM cannot have: its transitions depend on the label before alone, one per pair."""
     edges = as_edge_templates(transitions or PLAIN_EDGES).names(tokens=kind == "tokens")
     if len(edges) > 1:
         raise UnsupportedError(

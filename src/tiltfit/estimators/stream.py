@@ -53,9 +53,9 @@ class Settled:
 
 @dataclass(eq=False)
 class Stream:
-    """A learner with what it needs to know of constraints: their strength, and ``apart``, supports of those that have
-    no price here, since they forbid labels or speak of single instances. ``place``: where in the data it is, as those
-    who read them say; plain values that a model file keeps."""
+    """A learner with the strength of constraints, and ``apart``, the supports of those that have no price here, since
+    they forbid labels or are about single instances. ``place``: the place in the data, as the reader describes it;
+    plain values that a model file keeps."""
 
     learner: Learner
     strength: Strength
@@ -115,7 +115,7 @@ class Stream:
         return rows
 
     def repeat(self) -> None:
-        """What was seen is all there is and will be seen again: so many instances count, unless that was declared."""
+        """Count as many instances as were seen, since the same will be seen again, unless a number was declared."""
         if self.learner.online.horizon is None:
             self.learner.online = replace(self.learner.online, horizon=self.learner.seen)
 
@@ -128,7 +128,7 @@ class Stream:
         return penalty_of(constraint, target, np.ones(1), self.strength, rate), share
 
     def prices(self) -> dict[Key, float]:
-        """θ of every row, by what it speaks of."""
+        """θ of every row, by its key."""
         return dict(zip(self.learner.ledger.keys, self.learner.prices().tolist(), strict=True))
 
 
@@ -211,7 +211,7 @@ def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight
 
 
 def _is_weightless(sample_weight: Any) -> bool:
-    """Whether all weights are zero. Whatever else is wrong with them is for others to say."""
+    """Return whether all weights are zero. Other faults are found elsewhere."""
     if sample_weight is None:
         return False
     try:
@@ -224,8 +224,8 @@ def _is_weightless(sample_weight: Any) -> bool:
 def declared_classes(
     classes: Any, parameter: Any, constraints: ConstraintSet, labels: Callable[[], list[Any]]
 ) -> list[Any]:
-    """All classes of a stream: as the first call or the constructor names them, else the constraint file, else those
-    that constraints and first labels name."""
+    """All classes of a stream: those that the first call, the constructor or the constraint file names, else those that
+    constraints and first labels show."""
     _refuse_no_list(classes)
     for given in (classes, parameter, constraints.classes):
         if given is not None:
@@ -235,7 +235,7 @@ def declared_classes(
 
 
 def refuse_other_classes(classes: Any, known: list[Any]) -> None:
-    """Later calls may repeat the classes, but not change them."""
+    """Refuse classes that differ from those of the first call."""
     _refuse_no_list(classes)
     if classes is not None and _exact(classes) != _exact(known):
         raise DataError(
@@ -255,7 +255,7 @@ def _refuse_no_list(classes: Any) -> None:
 
 
 def refuse_start(init: Any) -> None:
-    """Starts that are computed look at all data, which are not there before the end of a stream."""
+    """Refuse starts that are computed from all data, which a stream does not have."""
     if isinstance(init, str) and init != "zeros":
         raise UnsupportedError(
             f"init={init!r} is a start of fit; partial_fit begins with weights of zero, or with those of a fitted "
@@ -272,7 +272,7 @@ def fit_online(
     given: FloatArray | None,
     development: Development | None,
 ) -> tuple[Fit, Stream]:
-    """So many passes over all instances, each in another order; in the end the objective of Eq. 6 and its q."""
+    """Make the passes over all instances, each in another order; then compute the objective of Eq. 6 and its q."""
     linear(problem.model, "solver='online'")
     n, classes = len(problem.weight), list(grounded.constraints.classes or ())
     estimator.strength_ = replace(options.strength, rates=grounded.rates)
@@ -305,7 +305,7 @@ def fit_online(
 
 
 def _round(number: int, learner: Learner) -> Round:
-    """A pass as it met the data: its objective is that of every instance before it was learned from."""
+    """The figures of a pass: its objective takes every instance as it was before it was learned from."""
     ledger, weights = learner.ledger, learner.flat_weights()
     value = learner.loss + learner.alpha / 2 * float(weights @ weights) + learner.gamma * ledger.cost(learner.growth)
     return Round(

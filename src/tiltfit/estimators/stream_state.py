@@ -24,7 +24,14 @@ from tiltfit.projections.ledger import COLUMNS, Ledger
 
 _COUNTS = ("seed", "seen", "unlabelled", "positions", "unlabelled_in_all")
 _NUMBERS = ("alpha", "gamma", "size", "clock")
-_KNOWN = ("dual", "second", "visits", "support", "owed", "recent_support")  # of other columns only samples may tell
+_KNOWN = (
+    "dual",
+    "second",
+    "visits",
+    "support",
+    "owed",
+    "recent_support",
+)  # other columns may be NaN before there are samples
 
 
 def dump_stream(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]) -> Document | None:

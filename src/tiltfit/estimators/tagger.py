@@ -40,7 +40,7 @@ class TiltTagger(TiltEstimator):
 
     A linear-chain conditional random field p_λ learned from labelled sequences, from constraints on unlabelled ones, or
     from both. X: a list of token lists; or of lists of attributes (names, or dicts as CRFsuite's users have them); or a
-    table with a column ``tokens`` and further columns that constraints may speak of.
+    table with a column ``tokens`` and further columns that constraints may refer to.
 
     Inductive: ``fit(X, y).predict(new)``, the model p on sequences that it has not seen. Transductive:
     ``fit_predict(X, y)``, the unlabelled tokens of X itself under q, so that the constraints hold on them. With some
@@ -65,7 +65,7 @@ class TiltTagger(TiltEstimator):
         ``auto`` is ``joint``; an HMM alternates.
     online : dict, optional
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (16): sequences a step; ``horizon``: how many sequences of a stream count at most (default: all that
+        (16): sequences per step; ``horizon``: how many sequences of a stream count at most (default: all that
         were seen); ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
     inference : {"auto", "exact", "sampled"}
         How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
@@ -218,8 +218,7 @@ class TiltTagger(TiltEstimator):
         """The most probable label sequence of every sequence (Viterbi), under the model."""
         check_is_fitted(self)
         found = self.infer(X)
-        best, _ = found.model.structure.best(found.potentials, found.model.workers)
-        return list(self.task.named(best, self.classes_, found.inputs))
+        return list(self.task.named(found.best, self.classes_, found.inputs))
 
     def predict_marginals(self, X: Any) -> list[FloatArray]:
         """p_λ(y_t|x) of every token: one array (tokens × classes) per sequence."""
@@ -273,8 +272,7 @@ class TiltTagger(TiltEstimator):
         known = np.flatnonzero(labels >= 0)
         if not len(known):
             raise DataError("score needs labels, but every token of y is unlabelled.", parameter="y")
-        best, _ = found.model.structure.best(found.potentials, found.model.workers)
-        predicted, truth = self.classes_[best[known]].tolist(), classes[labels[known]].tolist()
+        predicted, truth = self.classes_[found.best[known]].tolist(), classes[labels[known]].tolist()
         return float(np.mean([a == b for a, b in zip(predicted, truth, strict=True)]))
 
     # Inside

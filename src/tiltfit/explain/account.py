@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,7 @@ from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import TableInputs
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import DataError, TiltfitError, TiltfitWarning, UnsupportedError
-from tiltfit.estimators.classifier import TiltClassifier
-from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.causes import why
 from tiltfit.explain.disputes import disputes
 from tiltfit.language.constraint import ConstraintSet
@@ -55,10 +54,9 @@ def report_page(estimator: Any, X: Any, y: Any = None, *, title: str = "Constrai
 def account_of(estimator: Any, X: Any, y: Any = None) -> Account:
     """Return the predictions on X, without coverage and disputes. y may hold None where a label is not known."""
     fitted(estimator, "A page is")
-    make = _of_sequences if isinstance(estimator, TiltTagger) else _of_documents
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", TiltfitWarning)
-        account = make(estimator, X, y)
+        account = _account(estimator, X, y)
     notes = [str(w.message) for w in said if issubclass(w.category, TiltfitWarning)]
     for other in (w for w in said if not issubclass(w.category, TiltfitWarning)):
         warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
@@ -67,7 +65,7 @@ def account_of(estimator: Any, X: Any, y: Any = None) -> Account:
 
 def fitted(estimator: Any, what: str) -> Any:
     """Return the estimator; refuses anything but a fitted one of tiltfit. ``what``: the subject of the message."""
-    if not isinstance(estimator, TiltClassifier | TiltTagger):
+    if not isinstance(estimator, TiltEstimator):
         raise UnsupportedError(
             f"{what} about a fitted TiltClassifier or TiltTagger, but got {type(estimator).__name__}."
         )
@@ -75,38 +73,18 @@ def fitted(estimator: Any, what: str) -> Any:
     return estimator
 
 
-def _of_documents(estimator: Any, X: Any, y: Any) -> Account:
-    p = estimator.predict_proba(X)
-    if not len(p):
-        raise DataError("There are no documents to report on.")
-    labels = _labels(np.full(len(p), None) if y is None else y, estimator, len(p))
-    return _account(estimator, p, lambda: estimator.project(X), p.argmax(axis=1), labels)
-
-
-def _of_sequences(estimator: Any, X: Any, y: Any) -> Account:
-    sequences = as_sequences(X)
-    if not sequences.n:
-        raise DataError("There are no tokens to report on.")
-    labels = _tags([None] * sequences.n_sequences if y is None else y, estimator, sequences)
-    p = np.concatenate(estimator.predict_marginals(sequences))
-    number = {str(name): k for k, name in enumerate(estimator.classes_.tolist())}
-    predicted = np.array([number[str(t)] for row in estimator.predict(sequences) for t in row], dtype=np.intp)
-    return _account(estimator, p, lambda: np.concatenate(estimator.project(sequences)), predicted, labels, sequences)
-
-
-def _account(
-    estimator: Any,
-    p: FloatArray,
-    project: Callable[[], Any],
-    predicted: IntArray,
-    labels: tuple[list[str], IntArray],
-    sequences: Sequences | None = None,
-) -> Account:
-    classes, (names, truth) = _classes(estimator), labels
+def _account(estimator: TiltEstimator, X: Any, y: Any) -> Account:
+    found = estimator.infer(X)
+    sequences = as_sequences(found.inputs) if found.sample.is_sequences else None
+    if not found.sample.n:
+        raise DataError(f"There are no {'documents' if sequences is None else 'tokens'} to report on.")
+    names, truth = _labels(y, estimator, found.sample.n) if sequences is None else _tags(y, estimator, sequences)
+    classes, p = _classes(estimator), found.marginals.node
     notes: tuple[str, ...] = ()
     q: FloatArray | None = None
     try:
-        q = np.asarray(project(), dtype=np.float64)
+        found_q: Any = estimator.project(X)
+        q = found_q if sequences is None else np.concatenate(found_q)
     except TiltfitError as error:
         notes = (f"The data could not be projected onto the constraints: {error}",)
     training = Training(
@@ -115,11 +93,11 @@ def _account(
         METHODS[estimator.method].title,
         estimator.history_,
         estimator.converged_,
-        estimator.message_.rstrip("."),
+        str(estimator.message_).rstrip("."),
     )
     constraints, unit = estimator.constraints_, estimator.unit_
     return Account(
-        training, unit, estimator.constraint_report_, classes, p, q, predicted, truth, names, sequences,
+        training, unit, estimator.constraint_report_, classes, p, q, found.best, truth, names, sequences,
         targets_of(constraints, classes, unit), stated_shares(constraints, classes), notes=notes,
     )  # fmt: skip
 
@@ -131,6 +109,8 @@ def _classes(estimator: Any) -> list[str]:
 def _labels(y: Any, estimator: Any, n: int) -> tuple[list[str], IntArray]:
     """Return the names of labels, and the number of each; a file may have the class 1 as "1"."""
     classes = estimator.classes_.tolist()
+    if y is None:
+        return _classes(estimator), np.full(n, -1, dtype=np.intp)
     respelt = {str(name): name for name in classes}
     values = [v if isinstance(v, list | tuple | set | frozenset) else respelt.get(str(v), v) for v in as_objects(y)]
     return _classes(estimator), row_targets(values, n, classes).labels
@@ -169,7 +149,7 @@ def stated_shares(constraints: ConstraintSet, classes: Sequence[str]) -> Mapping
 def coverage_of(estimator: Any, X: Any) -> Coverage:
     """Return where conditions fire. Statements without a condition are about everything and do not count."""
     constraints = estimator.constraints_
-    given = as_sequences(X).without_empty() if isinstance(estimator, TiltTagger) else X
+    given = as_sequences(X).without_empty() if estimator.task.is_sequences else X
     try:
         data = Data.of(constraints, given, None, getattr(estimator, "feature_names", None))
         supports = find_supports(constraints, data)

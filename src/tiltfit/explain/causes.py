@@ -1,12 +1,12 @@
-"""Which knowledge caused a prediction: of words and attributes, of transitions, of statements; in log-odds.
+"""The causes of a prediction, in log-odds: words and attributes, transitions, statements.
 
     log p(a|x)/p(b|x) = Σ_j x_j·(λ_{j,a} − λ_{j,b}) + intercepts + base            (a: the label, b: the runner-up)
     log q(a|x)/q(b|x) = log p(a|x)/p(b|x) + Σ_k θ_k·(f′_k(x, a) − f′_k(x, b))
 
 For a token, a and b stand for the whole sequence of labels, in which it alone has b instead of a; so transitions from
 the label before and to the label after have their parts, and the odds are *given the labels of the other tokens*. Both
-sums are exact. The first tells what the weights say, not who taught them: with the training data, the same log-odds are
-also shared among statements and labels (``origins``), since the weights are a sum over them.
+sums are exact. The first shows what the weights say, not where they come from: with the training data, the same
+log-odds are also shared among statements and labels (``origins``), since the weights are a sum over them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.options import check_whole
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.origins import origins
 from tiltfit.explain.scores import Scores, conditional
@@ -33,7 +34,7 @@ _TOLD = 0.005  # less is not printed
 
 @dataclass(frozen=True)
 class Part:
-    """What something adds to the log-odds of the label against the runner-up (±inf: a rule).
+    """A contribution to the log-odds of the label against the runner-up (±inf: a rule).
 
     ``kind``: ``feature``, ``intercept``, ``base``, ``transition``; ``statement``, ``rule``; ``labels`` (of the training
     data); ``rest`` (several small ones together)."""
@@ -52,8 +53,8 @@ class Cause:
     """One prediction. ``index``: the number in X of the document, row or sequence; ``position``: of the token in it.
 
     ``log_odds``: of ``label`` against ``rival``, the runner-up, under the model; ``parts`` sum to it. ``tilts``: what
-    the statements that speak of this place add to it under q. ``origins``: which statements and labels of the training
-    data the log-odds come from, if these were given; they sum to it, too. The largest first."""
+    the statements about this place add to it under q. ``origins``: which statements and labels of the training
+    data the log-odds come from, if these were given; they also sum to it. The largest first."""
 
     index: int
     position: int | None
@@ -97,11 +98,11 @@ class Cause:
 
 @dataclass(frozen=True)
 class Causes(Entries[Cause]):
-    """One entry a document, row or token, in the order of X. ``print`` it, or use ``to_dicts()``."""
+    """One entry per document, row or token, in the order of X. ``print`` it, or use ``to_dicts()``."""
 
 
 def why(estimator: TiltEstimator, X: Any, *, project: bool = False, top: int | None = 10, train: Any = None) -> Causes:
-    """Why every document, row or token of X gets its label (formula: above).
+    """Explain the label of every document, row or token of X (formula: above).
 
     ``project``: explain the labels of ``project(X)``, with prices solved on X; else those of ``predict(X)``, with the
     prices of the fit (statements for each instance have prices only where they were solved, and are left out).
@@ -109,8 +110,8 @@ def why(estimator: TiltEstimator, X: Any, *, project: bool = False, top: int | N
     or (X, y) or (X, y, sample_weight): then every prediction is also shared among the statements and labels it was
     learned from.
     """
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int) or top < 1):
-        raise DataError(f"top={top!r} must be a whole number of at least 1, or None for all.")
+    if top is not None:
+        check_whole("top", top)
     view = View.of(estimator, X)
     labels, said = _projected(view) if project else _predicted(view)
     scores = Scores.of(view, labels)
@@ -140,10 +141,9 @@ def why(estimator: TiltEstimator, X: Any, *, project: bool = False, top: int | N
 
 
 def _predicted(view: View) -> tuple[IntArray, list[Statement]]:
-    labels = view.model.structure.best(view.potentials, view.model.workers)[0] if view.is_sequences else None
-    best = view.marginals.node.argmax(axis=1) if labels is None else labels
     estimator = view.estimator
-    return best.astype(np.intp), state(estimator.constraints_, view.sample, estimator.prices_, local=False)
+    said = state(estimator.constraints_, view.sample, estimator.prices_, local=False)
+    return view.beliefs.best.copy(), said
 
 
 def _projected(view: View) -> tuple[IntArray, list[Statement]]:
@@ -172,7 +172,7 @@ def _tilts(
 
 
 def _priced(statement: Statement, at: IntArray, change: FloatArray, view: View) -> FloatArray:
-    """What each label there adds to the log-potential, against the label that it has."""
+    """The contribution of each label to the log-potential there, against the label that it has."""
     price = statement.price[view.sample.instance[at]]
     if statement.forbidden is None:
         return np.asarray(price[:, None] * change)
@@ -182,7 +182,7 @@ def _priced(statement: Statement, at: IntArray, change: FloatArray, view: View) 
 def _amounts(
     statement: Statement, at: IntArray, change: FloatArray, rival: IntArray, view: View
 ) -> Iterator[tuple[int, Part]]:
-    """What it adds to the log-odds of the label against the rival, at the places where a label makes a difference."""
+    """The contribution to the log-odds of the label against the rival, where a label makes a difference."""
     added = -_priced(statement, at, change, view)[np.arange(len(at)), rival[at]]
     kind = "statement" if statement.forbidden is None else "rule"
     for position, amount in zip(at.tolist(), added.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""Where the data fight a constraint: the places at which the model is furthest from what the constraint pulls to.
+"""The places where the data fight a constraint: there the model is furthest from what the constraint pulls to.
 
     fight(i) = max f′ − E_p[f′(x_i, y)]   where its price is above 0: it pulls its event up
     fight(i) = E_p[f′(x_i, y)] − min f′   where it is below 0: it pushes its event down
@@ -22,13 +22,14 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.options import check_whole
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.expectations import Expectations, reach
 from tiltfit.explain.statements import Statement, state, unknown_only
 from tiltfit.explain.view import View, check_explainable
 from tiltfit.report.entry import signed
 
-_LEAST = 1e-6  # less than that is no fight
+_LEAST = 1e-6  # less than that is not a fight
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Dispute:
     """One constraint, or one class of a distribution, with the places that fight it most, worst first.
 
     ``direction``: 1 if it pulls its event up, −1 if down, 0 if it moves nothing. ``price``: the largest of its prices;
-    None if it is a rule, or rests. ``counts``: its numbers are expected numbers, not shares."""
+    None if it is a rule, or inactive. ``counts``: its numbers are expected numbers, not shares."""
 
     title: str
     price: float | None
@@ -91,14 +92,13 @@ class Disputes(Entries[Dispute]):
 
 
 def disputes(estimator: TiltEstimator, X: Any, y: Any = None, *, top: int = 5) -> Disputes:
-    """Of every constraint the ``top`` places in X that fight it most (formula: above); prices are those of X.
+    """Find the ``top`` places in X that fight each constraint most (formula: above); prices are those of X.
 
     X is most often what the estimator was fitted on. ``y``: labels that are known, as for ``fit``; places that they
     decide are left out.
     """
     check_explainable(estimator)
-    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
-        raise DataError(f"top={top!r} must be a whole number of at least 1.")
+    check_whole("top", top)
     constraints = estimator.constraints_
     if not len(constraints):
         raise DataError("There is no constraint that anything could fight.")
@@ -114,11 +114,11 @@ def disputes(estimator: TiltEstimator, X: Any, y: Any = None, *, top: int = 5) -
         for s in _centred(of_one, view)
     ]
     for _, listed in groupby(said, key=lambda s: (s.number, s.label)):
-        # A share of another event between two bounds has a row for each: the one that acts tells.
+        # A share of another event between two bounds has a row for each: the one that acts is shown.
         statement = max(listed, key=lambda s: float(np.max(np.abs(s.price), initial=0.0)))
-        rests = statement.number in grounded.inactive
+        inactive = statement.number in grounded.inactive
         entries.append(
-            Dispute(statement.title, None, 0, statement.counts) if rests else _dispute(statement, measured, top)
+            Dispute(statement.title, None, 0, statement.counts) if inactive else _dispute(statement, measured, top)
         )
     return Disputes(tuple(entries))
 
@@ -193,7 +193,7 @@ def _centred(listed: Iterable[Statement], view: View) -> list[Statement]:
 
 
 def _direction(statement: Statement, instance: IntArray) -> FloatArray:
-    """Where to it pulls at each place."""
+    """The direction in which it pulls at each place."""
     relation = statement.constraint.relation
     if statement.forbidden is not None:
         statistic = statement.feature.statistic
@@ -203,13 +203,13 @@ def _direction(statement: Statement, instance: IntArray) -> FloatArray:
 
 
 def _distance(statement: Statement, p: FloatArray) -> FloatArray:
-    """How far p(event) is from the targets."""
+    """The distance of p(event) from the targets."""
     low, high = statement.feature.target.low, statement.feature.target.high
     return np.asarray(np.maximum(0.0, np.maximum(low - p, p - high)))
 
 
 def _share_distance(statement: Statement, value: FloatArray) -> FloatArray:
-    """How far E[event − u·other] is from 0, on the side that u bounds."""
+    """The distance of E[event − u·other] from 0, on the side that u bounds."""
     relation, u = statement.constraint.relation, statement.feature.target.share
     low, high = relation.interval if relation.hard else (u, u)
     short = -value if u <= low else np.zeros_like(value)

@@ -8,7 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Entry(Protocol):
-    """One answer: it prints itself, and is told as plain data."""
+    """One answer, which prints itself and has a form as plain data."""
 
     def to_dict(self) -> dict[str, Any]: ...
 

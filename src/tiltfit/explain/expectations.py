@@ -1,7 +1,7 @@
 """E[f′] place by place, under p and under q: at positions, on edges, and in whole sequences.
 
-Inference gives edge marginals as sums over kinds of edges, which is all that learning needs. Here every edge is a kind
-of its own, some sequences at a time: O(N·L²) time, and memory for these sequences alone.
+Inference gives edge marginals as sums over kinds of edges, which is all that learning needs. Here every edge is a
+separate kind, some sequences at a time: O(N·L²) time, and memory for these sequences alone.
 """
 
 from __future__ import annotations

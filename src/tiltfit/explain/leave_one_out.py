@@ -1,4 +1,4 @@
-"""What each constraint does: the same fit without it.
+"""The effect of each constraint: the same fit without it.
 
 A price says how hard the data fight a constraint, not whether that is good. A constraint that is wrong, or that the
 model can only meet in the wrong way, shows in what happens when it is left out: the others come closer to their
@@ -42,19 +42,19 @@ class Influence:
 
     @property
     def relief(self) -> float:
-        """How much closer the others come without it, on average."""
+        """The distance by which the others come closer without it, on average."""
         return self.others - self.others_without
 
     @property
     def gain(self) -> float | None:
-        """What accuracy gains by it (a loss below 0)."""
+        """The gain in accuracy that it brings (a loss below 0)."""
         if self.score is None or self.score_without is None:
             return None
         return self.score - self.score_without
 
     @property
     def verdict(self) -> str:
-        """What that means, in words."""
+        """The verdict, in words."""
         said = []
         if self.changed == 1.0 and self.score_without is None and self.others == self.others_without == 0.0:
             return "without it there is nothing to learn from"
@@ -77,7 +77,7 @@ class Influence:
 
 @dataclass(frozen=True)
 class Influences(Entries[Influence]):
-    """One entry a constraint, those that fight or hurt most first. ``print`` it."""
+    """One entry per constraint, those that fight or hurt most first. ``print`` it."""
 
 
 def leave_one_out(estimator: TiltEstimator, X: Any, y: Any = None, *, dev: Any = None) -> Influences:
@@ -96,7 +96,7 @@ def leave_one_out(estimator: TiltEstimator, X: Any, y: Any = None, *, dev: Any =
         Labels kept aside; without them nothing is said of accuracy.
     """
     constraints = stated(estimator, "leave out")
-    parts(dev, patience=1)  # refuses what is no development set
+    parts(dev, patience=1)  # refuses anything but a development set
     full = fit_all(estimator, X, y)
     unit = unit_of(full)
     with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Which statements and labels the weights come from.
+"""The statements and labels that the weights come from.
 
     α·λ = Σ_labelled w·(f(x, y) − E_p[f]) + γ·Σ_unlabelled w·(E_q[f] − E_p[f])               (∇O(λ) = 0, Eq. 6)
 
@@ -12,7 +12,7 @@ weights are an exact sum of parts: of each statement, of labels, of rules (known
 included), and a rest, which is what the fit left undone (``tol``) and what has no ridge. Integrals are by Gauss and
 Legendre.
 
-Cost: for documents O(firings·labels) a node of the integral, and one product with X a statement; for sequences one
+Cost: for documents O(firings·labels) per node of the integral, and one product with X per statement; for sequences one
 forward–backward pass a statement and node.
 """
 
@@ -34,7 +34,6 @@ from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.statements import Statement, state
 from tiltfit.explain.view import View
 from tiltfit.inference.chain import Chains
-from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.structure import Structure
 from tiltfit.inference.tangent import Direction
@@ -100,7 +99,7 @@ def _refuse_others(estimator: TiltEstimator) -> None:
             "train= out."
         )
     if not estimator.alpha > 0:
-        raise UnsupportedError("Without a ridge (alpha=0) weights are no sum over the data. Leave train= out.")
+        raise UnsupportedError("Without a ridge (alpha=0) weights are not a sum over the data. Leave train= out.")
 
 
 def _moments(
@@ -150,11 +149,11 @@ class Path:
         positions = view.model.structure.positions(grounded.touched)
         here = Potentials(view.potentials.node[positions], view.potentials.edge)
         base = tilt.base(here, view.marginals.log_z[grounded.touched])
-        structure, parent, edge = tilt.structure, None, base.edge
+        structure, chains, parent, edge = tilt.structure, tilt.structure.chains, None, base.edge
         example = np.empty(0, dtype=np.intp)
-        if isinstance(structure, Chains):
-            structure, example = _refined(structure, [_on_edges(s, view, positions) for s in said])
-            kinds = tilt.structure.kind[example]
+        if chains is not None:
+            structure, example = _refined(chains, [_on_edges(s, view, positions) for s in said])
+            kinds = chains.kind[example]
             assert tilt.parent is not None
             assert base.edge is not None
             parent, edge = tilt.parent[kinds], base.edge[kinds]
@@ -180,7 +179,7 @@ class Path:
             if whole.edge is not None and direction.edge is not None:
                 whole.edge[...] += direction.edge
         # Documents move only where a statement fires; labels of a sequence all move together.
-        alone = isinstance(self.structure, Independent)
+        alone = not self.structure.has_edges
         where = [np.flatnonzero(d.place >= 0) if alone else slice(None) for d in self.directions]
         nodes = [np.zeros_like(whole.node[at]) for at in where]
         edges = [None if whole.edge is None else np.zeros_like(whole.edge) for _ in where]

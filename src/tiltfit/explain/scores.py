@@ -17,10 +17,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.explain.view import View
-from tiltfit.features.attributes import AttributeFeatures
-from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.edges import PLAIN
-from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.structure import Structure
 
@@ -38,7 +35,7 @@ class Scores:
 
     @staticmethod
     def of(view: View, labels: IntArray) -> Scores:
-        """At these labels, one a position."""
+        """The scores at these labels, one per position."""
         table = conditional(view.model.structure, view.potentials, labels)
         names = view.estimator.names_
         # A foreign vectorizer need not know what its columns are called.
@@ -50,7 +47,7 @@ class Scores:
         for column, value in self._attributes(t):
             name = f"x{column}" if self.names is None else str(self.names[column])
             yield "feature", name, float(value * (coef[a, column] - coef[b, column]))
-        if isinstance(self.view.model.features, AttributeFeatures):
+        if not self.view.is_sequences:
             intercept = self.view.estimator.intercept_
             yield "intercept", "intercept", float(intercept[a] - intercept[b])
         yield from self._transitions(t, a, b)
@@ -59,7 +56,7 @@ class Scores:
 
     def _attributes(self, t: int) -> Iterator[tuple[int, float]]:
         features: Any = self.view.model.features
-        X: Any = features.nodes.X if isinstance(features, ChainFeatures) else features.X
+        X: Any = features.nodes.X if self.view.is_sequences else features.X
         if isinstance(X, np.ndarray):
             columns = np.flatnonzero(X[t])
             yield from zip(columns.tolist(), X[t, columns].tolist(), strict=True)
@@ -69,8 +66,8 @@ class Scores:
 
     def _transitions(self, t: int, a: int, b: int) -> Iterator[Told]:
         """From the label before, and to the label after, by the attributes of the edge."""
-        features, structure = self.view.model.features, self.view.model.structure
-        if not isinstance(features, ChainFeatures) or not isinstance(structure, Chains):
+        structure = self.view.model.structure
+        if not structure.has_edges:
             return
         weights, classes = self.view.estimator.transitions_, self.view.classes
         s = self.view.sample.instance[t]
@@ -87,10 +84,10 @@ class Scores:
 
     def _edge(self, t: int) -> Iterator[tuple[int, float, str]]:
         """The attributes of the edge that leads to t: number, value, and name."""
-        features, structure = self.view.model.features, self.view.model.structure
-        assert isinstance(features, ChainFeatures)
-        assert isinstance(structure, Chains)
-        values = features.kinds[structure.kind[t]]
+        features: Any = self.view.model.features
+        chains = self.view.model.structure.chains
+        assert chains is not None
+        values = features.kinds[chains.kind[t]]
         names = self.view.estimator.transition_names_
         for k in np.flatnonzero(values).tolist():
             yield k, float(values[k]), "" if names[k] == PLAIN else f" ({names[k]})"
@@ -104,10 +101,11 @@ class Scores:
 def conditional(structure: Structure, potentials: Potentials, labels: IntArray) -> FloatArray:
     """``table`` for these potentials."""
     table = potentials.node.copy()
-    if potentials.edge is None or not isinstance(structure, Chains):
+    chains = structure.chains
+    if potentials.edge is None or chains is None:
         return table
-    inner = np.setdiff1d(np.arange(len(labels)), structure.first)
-    kind = structure.kind[inner]
+    inner = chains.second
+    kind = chains.kind[inner]
     table[inner] += potentials.edge[kind, labels[inner - 1], :]
     table[inner - 1] += potentials.edge[kind, :, labels[inner]]
     return table

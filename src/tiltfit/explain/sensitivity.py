@@ -1,4 +1,4 @@
-"""How predictions change when a target is another: the same fit with one target moved down, and up.
+"""The change of predictions with a target: the same fit with one target moved down, and up.
 
     changed = share of labels that are others,     shift = mean over X of ½·Σ_y |p_moved(y|x) − p(y|x)|
 
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from tiltfit.arrays import FloatArray
-from tiltfit.errors import ConstraintError, DataError
+from tiltfit.errors import ConstraintError
 from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.options import check_share
 from tiltfit.explain.entries import Entries
 from tiltfit.explain.refit import changed, fit_all, fit_with, labels_of, shares_of, stated, unit_of
 from tiltfit.language.constraint import Constraint, ConstraintSet
@@ -80,7 +81,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Sensitivities(Entries[Sensitivity]):
-    """One entry a target, those on which most labels depend first. ``print`` it, or use ``to_dicts()``."""
+    """One entry per target, those on which most labels depend first. ``print`` it, or use ``to_dicts()``."""
 
 
 def sensitivity(estimator: TiltEstimator, X: Any, y: Any = None, *, change: float = 0.05) -> Sensitivities:
@@ -88,11 +89,10 @@ def sensitivity(estimator: TiltEstimator, X: Any, y: Any = None, *, change: floa
     of the full fit.
 
     Shares are kept inside [0, 1]; a count is moved by that share of itself. The share of each label of a distribution
-    is a target of its own; those of the others give way in proportion. ``estimator`` is left as it is; if it is fitted,
-    the full fit begins with its weights. It takes two short fits a target.
+    is a separate target; those of the others give way in proportion. ``estimator`` is left as it is; if it is fitted,
+    the full fit begins with its weights. It takes two short fits per target.
     """
-    if isinstance(change, bool) or not isinstance(change, int | float) or not 0 < change < 1:
-        raise DataError(f"change={change!r} must be a number between 0 and 1.")
+    change = check_share("change", change)
     constraints = stated(estimator, "move")
     full = fit_all(estimator, X, y)
     with warnings.catch_warnings():
@@ -147,7 +147,7 @@ def _move(constraints: ConstraintSet, k: int, before: tuple[list[Any], FloatArra
 
 
 def _targets(constraint: Constraint) -> tuple[Label | None, ...]:
-    """What can be moved: the share of each label of a distribution (of two, the other moves with the first)."""
+    """The targets that can be moved: the share of each label of a distribution (of two, the other moves as well)."""
     names = constraint.relation.names
     if not names:
         return (None,)

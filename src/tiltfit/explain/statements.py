@@ -1,4 +1,4 @@
-"""What constraints say at each place: f′(x, y) as tables of labels, and the price that multiplies it.
+"""The constraints at each place: f′(x, y) as tables of labels, and the price that multiplies it.
 
     q(y|x) ∝ p(y|x)·exp(Σ_k θ_k·f′_k(x, y))
 
@@ -41,12 +41,12 @@ class Statement:
 
     @property
     def title(self) -> str:
-        """As the report has it."""
+        """The title that the report has."""
         return self.name if self.label is None else f"{self.name} [{self.label}]"
 
     @property
     def counts(self) -> bool:
-        """Whether it speaks of a number in a whole instance, not of a share of places."""
+        """True if it is about a number in a whole instance, not about a share of places."""
         return self.constraint.event.counts and self.constraint.of is None
 
     @property
@@ -67,7 +67,7 @@ class Statement:
 def state(
     constraints: ConstraintSet, sample: Sample, prices: Mapping[Key, float], *, local: bool = True
 ) -> list[Statement]:
-    """Every expectation that the constraints speak of here. ``prices``: by what they speak of; what is not there has
+    """Every expectation that the constraints state here. ``prices``: by key; one that is missing has
     the price 0. ``local``: with those that are stated for single instances."""
     found = []
     for number, constraint in enumerate(constraints):
@@ -89,7 +89,7 @@ def state(
 
 
 def unknown_only(feature: Component, sample: Sample) -> Component:
-    """The feature without the places where y tells all (``on="all"``)."""
+    """The feature without the places that y decides (``on="all"``)."""
     return replace(feature, terms=[t.within(sample.is_open(t.on_edges)) for t in feature.terms])
 
 

@@ -135,7 +135,7 @@ class _Decoder:
         return Targets(found, table[self.codes], ruled_out(allowed, len(self.codes), len(found)))
 
     def _same(self, key: Key) -> Any:
-        """What a label of y and a class have in common: a data frame may hold the class 1 as 1.0."""
+        """The key by which a label of y finds its class: a data frame may hold the class 1 as 1.0."""
         return key if self.strict else key[1]
 
     def _key(self, value: Any, i: int, where: str) -> Key:
@@ -160,7 +160,7 @@ class _Decoder:
 
     @property
     def _n_others(self) -> int:
-        """How many labels besides −1 there are, inside and outside sets."""
+        """The number of labels besides −1, inside and outside sets."""
         inside = (key for held in self.sets.values() for key in held)
         return len({key for key in [*self.seen, *inside] if not is_minus_one(key[1])})
 
@@ -277,7 +277,7 @@ def shown_tags(y: Any, sequences: Sequences) -> list[Any]:
 def warn_unspoken_classes(
     classes: npt.NDArray[Any], labels: IntArray, constraints: ConstraintSet, banned: BoolArray | None = None
 ) -> None:
-    """Two classes that nothing tells apart will share what is left over, and a misspelt label is such a class.
+    """Warn about classes that nothing distinguishes: they share what is left over, and a misspelt label is one of them.
     ``banned``: what sets in y rule out; they are about the other classes."""
     named = {exact(name) for c in constraints for name in c.names}
     seen = np.isin(np.arange(len(classes)), labels)

@@ -62,7 +62,7 @@ class Task(ABC):
 
     @abstractmethod
     def structure(self, inputs: Any) -> Independent | Chains:
-        """How positions hang together (all edges of one kind)."""
+        """The structure of the positions (all edges of one kind)."""
 
     @abstractmethod
     def named(self, labels: IntArray, classes: npt.NDArray[Any], inputs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is worth stating: words, phrases and token patterns, ranked by what a statement about them would teach.
+"""Suggestions of what to state: words, phrases and token patterns, ranked by what a statement about them would teach.
 
 ``candidates``, ``patterns``   conditions that could be stated, and where each of them fires
 ``views``                      what is known of every position: labels, what a model believes, or topics

@@ -42,11 +42,11 @@ class Candidates:
 
     @property
     def counts(self) -> IntArray:
-        """How often each fires."""
+        """The number of places where each fires."""
         return np.diff(self.fires.indptr).astype(np.intp)
 
     def places(self, j: int) -> IntArray:
-        """Where condition j fires."""
+        """The places where condition j fires."""
         return np.asarray(self.fires.indices[self.fires.indptr[j] : self.fires.indptr[j + 1]], dtype=np.intp)
 
     def keep(self, columns: IntArray) -> Candidates:
@@ -81,7 +81,7 @@ def _names(inputs: Inputs) -> Iterator[Found]:
 
 def _runs(texts: Sequence[str], column: str | None, min_support: int, longest: int) -> Iterator[Found]:
     """Runs of 1 to ``longest`` words that are in ``min_support`` texts, with these texts. As in a priori mining, a run
-    can be frequent only if it is without its last word, and without its first. O(tokens · log tokens) a length."""
+    can be frequent only if it is without its last word, and without its first. O(tokens · log tokens) per length."""
     numbers: dict[str, int] = {}
     tokens = [[numbers.setdefault(w, len(numbers)) for w in map(str.casefold, tokenise(text))] for text in texts]
     text_of = np.repeat(np.arange(len(tokens)), [len(row) for row in tokens])

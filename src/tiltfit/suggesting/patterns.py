@@ -21,15 +21,15 @@ _ALIKE = ("^(19|20)[0-9]{2}$", "[0-9]", "^[A-Z]", "^[A-Z]{2,}$")
 
 
 def token_candidates(inputs: Inputs, items: Sequence[object], min_support: int) -> Candidates:
-    """Of tokens: the token itself, its shape, the token before it, punctuation here and before, first and last.
-    Of attributes: each of them. At least ``min_support`` positions, and at most half of all."""
+    """Candidates for tokens: the token itself, its shape, the token before it, punctuation here and before, first and
+    last. For attributes: each of them. At least ``min_support`` positions, and at most half of all."""
     found = _attributes(items) if isinstance(items, AttributeRows) else _tokens(inputs)
     often = ((c, p) for c, p in found if min_support <= len(p) <= MOST * inputs.n)
     return Candidates.of(often, inputs.n)
 
 
 def change_candidates(inputs: Inputs, min_support: int) -> Candidates:
-    """Where a label might change: at a token, after a token, after punctuation. An edge stands at its second token."""
+    """Places where a label might change: at a token, after a token, after punctuation. Edges are at second tokens."""
     found = itertools.chain(_plain(inputs, (punctuation, punctuation.before)), _words(inputs), _words_before(inputs))
     offsets = require_sequences(inputs, "change")
     edges = np.ones(inputs.n, dtype=np.bool_)

@@ -81,7 +81,7 @@ def _choice(found: Suggestions, but: object = None) -> str:
 
 
 def _standing(found: Suggestions) -> Iterator[str]:
-    """What is worth saying of any collection: it has no condition, so it is not ranked."""
+    """Statements that suit any collection: they have no condition, so they are not ranked."""
     yield from ("", "# Also worth a statement, whatever the words:")
     if found.unit == "tokens":
         yield from ("", "# How often does a label go on from one token to the next?")

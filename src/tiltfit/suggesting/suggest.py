@@ -16,6 +16,7 @@ from tiltfit.check.support import places_of
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
+from tiltfit.estimators.options import check_whole
 from tiltfit.language.combinations import Before
 from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
@@ -45,7 +46,7 @@ def suggest(
     feature_names: Iterable[str] | None = None,
     random_state: int = 0,
 ) -> Suggestions:
-    """Conditions worth stating, best first: each adds most to what the ones before it tell.
+    """Conditions worth stating, best first: each adds most to what the ones before it teach.
 
     In nats a position (``suggesting.usefulness.choose``)::
 
@@ -84,7 +85,8 @@ def suggest(
     >>> [(repr(s.condition), s.count, s.label, s.target) for s in found]
     [("word('puck')", 9, 'hockey', 0.95), ("word('bat')", 9, 'baseball', 0.95)]
     """
-    _check_numbers(top=top, min_support=min_support, longest=longest, n_topics=n_topics)
+    for name, value in (("top", top), ("min_support", min_support), ("longest", longest), ("n_topics", n_topics)):
+        check_whole(name, value)
     stated = _stated(model, constraints, classes)
     rows, data = _data(stated, X, y, getattr(model, "feature_names", None) if feature_names is None else feature_names)
     scout = _Scout(data, min_support, top, _touched(stated, data), stated)
@@ -161,7 +163,7 @@ class _Scout:
         shares = view.shares[known].mean(axis=0)
         k = 0 if about == "changes" else int(np.argmax(shares))
         label = None if about == "changes" else self.data.sample.classes[k]
-        # A few labels that all agree are no proof that all others do.
+        # A few labels that all agree do not prove that all others do.
         target = min(max(round(float(shares[k]) * _STEP), 1), _STEP - 1) / _STEP
         return label, float(shares[k]), target, len(known) if view.source == "labels" else None
 
@@ -181,7 +183,7 @@ def _stated(model: Any, constraints: Iterable[Constraint] | ConstraintSet | None
 
 
 def _data(stated: ConstraintSet, X: Any, y: Any, feature_names: Iterable[str] | None) -> tuple[Any, Data]:
-    """X as a model takes it, too: sequences are read once."""
+    """The data, and X as a model takes it: sequences are read once."""
     data = Data.of(stated, X, y, feature_names)
     if data.errors:
         raise UnknownLabelError(data.errors[0])
@@ -209,13 +211,13 @@ def _fires(condition: Condition, data: Data) -> FloatArray:
 
 
 def _is_known(data: Data, stated: ConstraintSet) -> bool:
-    """Whether classes were named by anybody: else the data have stand-ins."""
+    """Return whether the classes were named anywhere: if not, the data have stand-ins."""
     return stated.classes is not None or bool(np.any(data.sample.labels >= 0)) or any(c.names for c in stated)
 
 
 def _tells_topics(condition: Condition, unit: Unit) -> bool:
-    """Of documents not words as *the* and *of*, which topics share out by chance. Of tokens not the one before: it has
-    the same neighbours, so that topics say the same of both."""
+    """False for words of documents such as *the* and *of*, which topics share out by chance, and for the token before:
+    it has the same neighbours, so topics say the same about both."""
     if unit == "tokens":
         return not isinstance(condition, Before) or condition.part == punctuation
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -230,9 +232,3 @@ def _topics(candidates: Candidates, view: View) -> dict[int, tuple[Condition, ..
     weight = (single * candidates.counts)[:, None] * shares * np.log(np.maximum(shares / base, 1e-12))
     best = np.argsort(-weight, axis=0, kind="stable")[:_PER_TOPIC].T
     return {k: tuple(candidates.conditions[j] for j in row if weight[j, k] > 0) for k, row in enumerate(best)}
-
-
-def _check_numbers(**numbers: Any) -> None:
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise DataError(f"{name}={value!r} must be a whole number from 1 on.")

@@ -22,8 +22,8 @@ class Suggestion:
 
     ``about``: what to state there: which label, or how often the label changes. ``usefulness``: nats a position that
     the statement tells beyond those of the suggestions before it (``suggesting.usefulness``). ``count``, ``share``: of
-    positions where it fires. ``label``, ``seen``: what labels or the model say of these; None if there are neither.
-    ``target``: ``seen``, rounded. ``known``: on how many labelled positions that rests; None: it is the model's belief.
+    positions where it fires. ``label``, ``seen``: what labels or the model say about these; None if there are neither.
+    ``target``: ``seen``, rounded. ``known``: the number of labelled positions behind it; None: the model's belief.
     ``topic``: the number of its topic. ``same``: conditions that fire in nearly the same places. ``examples``: some
     places, with the condition in brackets.
     """

@@ -1,4 +1,4 @@
-"""How much a statement about a condition would teach, and which conditions to state together."""
+"""The usefulness of a statement about a condition, and the choice of conditions to state together."""
 
 from __future__ import annotations
 

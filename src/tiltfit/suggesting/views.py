@@ -1,4 +1,4 @@
-"""What is known of every position before anything more is stated: its label, what a model believes, or its topics."""
+"""The knowledge about every position before anything more is stated: its label, a model's belief, or its topics."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tiltfit.suggesting.candidates import Candidates
 Source = Literal["labels", "model", "topics"]
 
 _LEARN_FROM = 2000  # positions that topics are learned from, at most
-_COLUMNS, _FEWEST = 2000, 20  # words that topics are learned from, at most; with fewer, common ones are needed, too
+_COLUMNS, _FEWEST = 2000, 20  # words that topics are learned from, at most; with fewer, common ones are also needed
 _COMMON = {False: 0.5, True: 0.01}  # a word of more than this share of documents (of tokens) makes no topic
-_NEAR = 5  # tokens to each side that a token's topic is told by
+_NEAR = 5  # tokens to each side that a token's topic is found by
 _PASSES, _UPDATES, _BATCH = 5, 30, 256
 """Passes over the data, at least; of few data so many more that topics are updated often enough, by batches."""
 
@@ -44,7 +44,7 @@ def open_weight(data: Data) -> FloatArray:
 
 
 def label_view(data: Data) -> View:
-    """Of known labels: one share is 1."""
+    """The view of known labels: one share is 1."""
     labels, classes = data.sample.labels, data.sample.classes
     known = np.asarray(labels >= 0)
     shares = np.zeros((data.n, len(classes)))
@@ -53,7 +53,7 @@ def label_view(data: Data) -> View:
 
 
 def model_view(data: Data, probabilities: FloatArray) -> View:
-    """Of what a model believes; there is the more to learn, the less sure it is: H(p_i) / log L."""
+    """The view of a model's beliefs; there is the more to learn, the less sure it is: H(p_i) / log L."""
     certain = np.log(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
     entropy = -np.sum(probabilities * certain, axis=1) / np.log(max(probabilities.shape[1], 2))
     everywhere = np.ones(data.n, dtype=np.bool_)
@@ -61,7 +61,7 @@ def model_view(data: Data, probabilities: FloatArray) -> View:
 
 
 def change_view(data: Data, view: View, labels: IntArray) -> View:
-    """Of changes from one label to the next (under BIO, of entities): shares of (change, stay) at the second token."""
+    """The view of label changes (under BIO, of entities): shares of (change, stay) at the second token."""
     structure = data.sample.structure
     assert isinstance(structure, Chains)
     (piece,) = Change().terms(data.sample.classes, structure)
@@ -76,7 +76,7 @@ def change_view(data: Data, view: View, labels: IntArray) -> View:
 
 
 def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: int) -> View:
-    """Of topics (latent Dirichlet allocation) that a document has, or a token and its neighbours together."""
+    """The view of topics (latent Dirichlet allocation), of a document, or of a token and its neighbours together."""
     rows = _topic_columns(candidates, _COMMON[data.is_sequences])
     if rows.shape[1] == 0:
         raise DataError(
@@ -116,11 +116,11 @@ def _neighbours(data: Data) -> sparse.csr_array:
 
 
 def probabilities_of(model: Any, X: Any, n: int) -> tuple[FloatArray, IntArray]:
-    """What a fitted model believes of every position, and the labels that it would give (class numbers)."""
+    """The beliefs of a fitted model about every position, and the labels that it would give (class numbers)."""
     tagger = hasattr(model, "predict_marginals")
     if not tagger and not hasattr(model, "predict_proba"):
         raise DataError(
-            f"model= is {type(model).__name__}, which tells no probabilities. Pass a fitted TiltClassifier, TiltTagger "
+            f"model= is {type(model).__name__}, which has no probabilities. Pass a fitted TiltClassifier, TiltTagger "
             "or another classifier with predict_proba."
         )
     found = model.predict_marginals(X) if tagger else model.predict_proba(X)

@@ -1,4 +1,4 @@
-"""Suggestions for people: one a line, with what is known of it."""
+"""Suggestions as text: one per line, with what is known about it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def page(found: Suggestions) -> str:
 
 
 def headline(found: Suggestions) -> str:
-    """How many there are of what, and how they are ranked."""
+    """The number of suggestions, and how they are ranked."""
     if not found.entries:
         return (
             f"Nothing to suggest in {found.positions:,} {found.unit}: no condition fires often enough and divides them."
@@ -56,19 +56,19 @@ def topic_words(found: Suggestions, topic: int) -> str:
 
 
 def short(condition: Condition, unit: Unit) -> str:
-    """A condition in as few words as possible: its own, or what a sentence says of it."""
+    """A condition in as few words as possible: its own, or those of a sentence about it."""
     return getattr(condition, "text", None) or condition.clause(unit)
 
 
 def what(suggestion: Suggestion, unit: Unit) -> str:
-    """What a statement would be about: ``documents with the word "puck"``."""
+    """The subject of a statement: ``documents with the word "puck"``."""
     if suggestion.about == "changes":
         return f"changes {suggestion.condition.place()}"
     return f"{unit} {suggestion.condition.clause(unit)}"
 
 
 def figures(suggestion: Suggestion, unit: Unit) -> str:
-    """How often, and what is known of it."""
+    """The frequency, and what is known about it."""
     often = f"{suggestion.count:,} ({rough_percent(suggestion.share)})"
     told = belief(suggestion)
     same = ", ".join(short(c, unit) for c in suggestion.same[:_SAME])
@@ -76,7 +76,7 @@ def figures(suggestion: Suggestion, unit: Unit) -> str:
 
 
 def belief(suggestion: Suggestion) -> str:
-    """What labels or the model say of it; empty if nothing is known."""
+    """The share that labels or the model show; empty if nothing is known."""
     if suggestion.seen is None:
         return ""
     what = "changes" if suggestion.about == "changes" else name(suggestion.label)
