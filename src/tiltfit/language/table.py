@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from tiltfit.errors import ConstraintFileError, did_you_mean
 from tiltfit.language.values import Label
 
-Scalar = str | int | float | bool
-
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (bool, "a bool"),
+    (int | float, "the number {}"),
+    (str, "a string"),
+    (list | tuple, "an array"),
+    (Mapping, "a table"),
+    (datetime.date | datetime.time, "a date or time"),
+)
 MAX_DEPTH = 50  # of nested conditions: deeper than anyone writes, shallower than Python's stack
 
 
@@ -57,16 +64,10 @@ class Table:
         return self._data[key]
 
     def text(self, key: str) -> str:
-        value = self.raw(key)
-        if not isinstance(value, str):
-            raise self.error(f"must be a string, but is {kind(value)}", key)
-        return value
+        return str(self._typed(self.raw(key), key, "a string", str))
 
     def flag(self, key: str) -> bool:
-        value = self.raw(key)
-        if not isinstance(value, bool):
-            raise self.error(f"must be true or false, but is {kind(value)}", key)
-        return value
+        return bool(self._typed(self.raw(key), key, "true or false", bool))
 
     def true(self, key: str) -> None:
         """A key that only says that something is meant."""
@@ -77,10 +78,8 @@ class Table:
         return self._number(self.raw(key), key)
 
     def whole(self, key: str) -> int:
-        value = self.raw(key)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise self.error(f"must be a whole number, but is {kind(value)}", key)
-        return value
+        found: int = self._typed(self.raw(key), key, "a whole number", int)
+        return found
 
     def pair(self, key: str) -> tuple[int | float, int | float]:
         values = self.array(key)
@@ -94,11 +93,10 @@ class Table:
     def labels(self, key: str) -> list[Label]:
         """A label or an array of labels."""
         value = self.raw(key)
-        if not isinstance(value, list | tuple):
-            return [self._label(value, key)]
-        if not value:
+        listed = list(value) if isinstance(value, list | tuple) else [value]
+        if not listed:
             raise self.error("must name at least one label", key)
-        return [self._label(v, key) for v in value]
+        return [self._label(v, key) for v in listed]
 
     def shares(self, key: str) -> list[tuple[Label, float]]:
         """A table of label = share, or pairs [label, share] for labels that are not strings."""
@@ -107,9 +105,10 @@ class Table:
             inner = self.child(key)
             return [(name, inner.number(name)) for name in inner.keys]
         pairs = []
-        for pair in self.array(key):
-            if not isinstance(pair, list | tuple) or len(pair) != 2:
-                raise self.error(f"must be a table or pairs [label, share], but holds {kind(pair)}", key)
+        for entry in self.array(key):
+            pair = self._typed(entry, key, "a table or pairs [label, share]", list, tuple)
+            if len(pair) != 2:
+                raise self.error(f"must be a table or pairs [label, share], but holds an array of {len(pair)}", key)
             pairs.append((self._label(pair[0], key), self._number(pair[1], key)))
         return pairs
 
@@ -123,23 +122,25 @@ class Table:
         return [self._table(value, f"{key}[{i}]") for i, value in enumerate(values)]
 
     def array(self, key: str) -> Sequence[object]:
-        value = self.raw(key)
-        if not isinstance(value, list | tuple):
-            raise self.error(f"must be an array, but is {kind(value)}", key)
-        return value
+        found: Sequence[object] = self._typed(self.raw(key), key, "an array", list, tuple)
+        return found
 
     def _table(self, value: object, key: str) -> Table:
         path = f"{self._path}.{key}" if self._path else key
         return Table(value, self._where, path, self._depth + 1)
 
     def _number(self, value: object, key: str) -> int | float:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise self.error(f"must be a number, but is {kind(value)}", key)
-        return value
+        found: int | float = self._typed(value, key, "a number", int, float)
+        return found
 
     def _label(self, value: object, key: str) -> Label:
-        if not isinstance(value, str | int | float):
-            raise self.error(f"must be a label (a string, a number or a bool), but is {kind(value)}", key)
+        found: Label = self._typed(value, key, "a label (a string, a number or a bool)", str, int, float, bool)
+        return found
+
+    def _typed(self, value: Any, key: str, what: str, *types: type) -> Any:
+        """The value, if it is of one of these types. (To Python a bool is an integer; to files it is not.)"""
+        if not isinstance(value, types) or (value.__class__ is bool and bool not in types):
+            raise self.error(f"must be {what}, but is {kind(value)}", key)
         return value
 
 
@@ -149,18 +150,7 @@ def kind(value: object) -> str:
     >>> kind(True), kind(3), kind([1]), kind({})
     ('a bool', 'the number 3', 'an array', 'a table')
     """
-    if isinstance(value, bool):
-        return "a bool"
     if isinstance(value, int) and value.bit_length() > 64:
         return "a huge number"
-    if isinstance(value, int | float):
-        return f"the number {value!r}"
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, list | tuple):
-        return "an array"
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, datetime.date | datetime.time):
-        return "a date or time"
-    return f"a {type(value).__name__}"
+    words = (words for types, words in _KINDS if isinstance(value, types))
+    return next(words, f"a {type(value).__name__}").format(repr(value))

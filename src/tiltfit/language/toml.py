@@ -24,7 +24,8 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from tiltfit.errors import ConstraintFileError
 from tiltfit.language.constraint import ConstraintSet
@@ -120,18 +121,8 @@ def _prefix(path: str) -> str:
     return f"{path}: " if path else ""
 
 
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, str):
-        return _string(value)
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    raise TypeError(f"TOML cannot hold {value!r}")  # pragma: no cover - documents hold nothing else
+def _value(value: Any) -> str:
+    return _WRITERS[type(value)](value)
 
 
 def _key(key: str) -> str:
@@ -144,3 +135,14 @@ def _string(text: str) -> str:
 
 def _is_plain(c: str) -> bool:
     return c >= " " and c != "\x7f"
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    bool: lambda value: "true" if value else "false",
+    int: repr,
+    float: repr,
+    str: _string,
+    dict: lambda value: f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}",
+    list: lambda value: f"[{', '.join(map(_value, value))}]",
+}
+"""What documents hold, and nothing else."""
