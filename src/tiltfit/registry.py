@@ -55,7 +55,7 @@ class Extensible(dict[str, T]):
 
 
 class Registry(Mapping[str, T]):
-    """What each name stands for. ``kind`` is what messages call an entry: "penalty", "condition key".
+    """The meaning of each name. ``kind`` is what messages call an entry: "penalty", "condition key".
 
     Looking up a name that is unknown, or listing all names, loads the installed extensions first.
     """
@@ -89,7 +89,7 @@ class Registry(Mapping[str, T]):
 
     @property
     def loaded(self) -> Mapping[str, T]:
-        """What is known without loading extensions."""
+        """The entries that are known without loading extensions."""
         return self._entries
 
     def remove(self, name: str) -> None:

@@ -17,8 +17,7 @@ from tiltfit.check import feasibility
 from tiltfit.check.check import Check
 from tiltfit.check.data import Data
 from tiltfit.check.feasibility import relaxed_by
-from tiltfit.check.programme import Programme
-from tiltfit.check.statements import statements_of
+from tiltfit.check.programme import Programme, statements_of
 from tiltfit.errors import ConflictError
 
 CLASSES = ("a", "b", "c")

@@ -14,8 +14,7 @@ from scipy.optimize import linprog
 from tiltfit import Constraint, ConstraintSet, column, expect, word
 from tiltfit.check import programme
 from tiltfit.check.data import Data
-from tiltfit.check.programme import Programme
-from tiltfit.check.statements import statements_of
+from tiltfit.check.programme import Programme, statements_of
 from tiltfit.language.events import End, Labels, Start
 from tiltfit.language.expect import Expectation
 

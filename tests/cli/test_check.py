@@ -64,9 +64,7 @@ def test_supports_and_coverage() -> None:
     assert (found["rows"], found["covered"], found["valid"]) == (4, 2, True)
     assert found["constraints"][0]["name"] == "puck"
     (warning,) = found["warnings"]
-    assert warning.endswith(
-        'also speaks of documents with the word "picher", but there are none. Did you mean "pitcher"?'
-    )
+    assert warning.endswith('also names documents with the word "picher", but there are none. Did you mean "pitcher"?')
 
 
 @pytest.mark.usefixtures("folder")

@@ -144,9 +144,9 @@ def test_sets_are_sequences() -> None:
     [
         ([expect("hockey")], r"expect\('hockey'\) is unfinished: .* Add about"),
         (expect("hockey"), "is unfinished"),
-        (["puck"], "'puck' is no constraint"),
-        (3, "3 is no constraint"),
-        (None, "None is no constraint"),
+        (["puck"], "'puck' is not a constraint"),
+        (3, "3 is not a constraint"),
+        (None, "None is not a constraint"),
     ],
 )
 def test_what_is_no_constraint(source, message) -> None:

@@ -12,11 +12,17 @@ import numpy as np
 from tiltfit.arrays import BoolArray
 from tiltfit.check.data import Data
 from tiltfit.check.evidence import Evidence, find_evidence
-from tiltfit.check.feasibility import Change, Feasibility, find_conflicts, programme_of
-from tiltfit.check.implied import Implied, find_implied, find_repeated
-from tiltfit.check.overlap import Overlap, find_disputes
-from tiltfit.check.statements import Statement, statements_of, states_labels
-from tiltfit.check.support import Support, Supports, find_supports
+from tiltfit.check.feasibility import (
+    Change,
+    Feasibility,
+    Implied,
+    find_conflicts,
+    find_implied,
+    find_repeated,
+    programme_of,
+)
+from tiltfit.check.programme import Statement, statements_of, states_labels
+from tiltfit.check.support import Overlap, Support, Supports, find_disputes, find_supports
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ConflictError, TiltfitWarning
 from tiltfit.language.constraint import ConstraintSet
@@ -26,7 +32,7 @@ from tiltfit.projections.strength import Strength
 
 @dataclass(frozen=True)
 class Check:
-    """What was found; one entry a constraint says where it applies. ``print`` it, or take it apart.
+    """The findings; one entry per constraint says where it applies. ``print`` it, or take it apart.
 
     ``errors``: what cannot be asked of these data. ``not_covered``: numbers of the hard constraints that the search for
     conflicts with others knows nothing of (transitions, segments, whole sequences, shares of other events); each was
@@ -66,7 +72,7 @@ class Check:
 
     @property
     def is_valid(self) -> bool:
-        """Whether there is neither an error nor a conflict of hard constraints."""
+        """True if there is neither an error nor a conflict of hard constraints."""
         return not self.errors and not self.feasibility.conflicts
 
     @property
@@ -138,7 +144,7 @@ def check(
     feature_names: Iterable[str] | None = None,
     unit: Unit | None = None,
 ) -> Check:
-    """What can be said of constraints on these data before anything is fitted.
+    """Check constraints on these data before anything is fitted.
 
     X, y and ``feature_names`` are as for ``fit``; X may hold documents, rows or sequences. ``unit``: what to call
     positions, if not as X suggests.

@@ -1,4 +1,4 @@
-"""What labels say of each target: the share that they show, and Wilson's interval around it at 95 %.
+"""Targets against labels: the share that labels show, and Wilson's interval around it at 95 %.
 
 Tokens of one sequence count as the fewer the more alike they are, and counts get Student's interval
 (``estimators.intervals``).
@@ -67,7 +67,7 @@ def find_evidence(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
 
 
 def _evidence(number: int, constraint: Constraint, here: LabelStatistics, unit: str) -> Iterator[Evidence]:
-    # A share among other events has no labels of its own to count, and groups have too few each.
+    # A share among other events has no labels to count, and groups have too few each.
     if constraint.of is not None or constraint.per != "dataset":
         return
     relation = constraint.relation

@@ -1,17 +1,17 @@
-"""Which expectations can be had together, as a linear programme.
+"""The expectations that can be had together, as a linear programme.
 
     x[p, y] ≥ 0,  Σ_y x[p, y] = 1,   m_r = (known_r + Σ_p n_p Σ_{y ∈ S_r} x[p, y]) / c_r,   low_r ≤ m_r ≤ high_r
 
-Positions that the same statements speak of are exchangeable: whatever q says of each, the mean of them says the same of
-every m. So there is one distribution x[p, ·] a *pattern* p of statements, shared by its n_p positions, however many
-these are, and the programme is exact: some q has these expectations if and only if some x has.
+Positions with the same statements are exchangeable: replacing q at each by their mean changes no m. So there is one
+distribution x[p, ·] per *pattern* p of statements, shared by its n_p positions, and the programme is exact: some q has
+these expectations if and only if some x has.
 
 That holds for statements about labels of single positions. Labels that no statement tells apart are one column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,12 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.check.statements import Statement
+from tiltfit.check.data import Data
+from tiltfit.check.support import places_of
+from tiltfit.language.conditions import Column
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.event import indicator
+from tiltfit.language.values import Label
 
 ROUNDING = 1e-6  # shares that differ by less are the same: the solver is exact to 1e-7
 
@@ -169,7 +174,7 @@ class Patterns:
 
     @staticmethod
     def of(statements: Sequence[Statement], banned: BoolArray | None) -> Patterns:
-        """Statements split the positions further and further: those that one speaks of get new numbers."""
+        """Statements split the positions further and further: those of each statement get new numbers."""
         n = 1 + max((int(s.at.max(initial=-1)) for s in statements), default=-1)
         number, used = np.zeros(n, dtype=np.intp), 1
         for s in statements:
@@ -212,3 +217,76 @@ def _rows_of(
     values = np.repeat(share, len(inside))
     shape = (n, len(code) * len(labels))
     return sparse.csr_array((values, (np.repeat(group, len(inside)), entry)), shape=shape), known
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """low ≤ m ≤ high for the share m of ``labels`` (a mask over the classes) in every group of positions.
+
+    ``number``: of its constraint; ``component``: the class of a distribution, else None. ``at``: the positions that the
+    constraint looks at and whose label is open, ``group``: the group of each. ``count``: the size of each group,
+    ``known``: how many known labels of it are among ``labels`` (both count known labels only under ``on="all"``).
+    ``each``: it is stated of every single position, and there is one group. ``hard``: it must hold; a soft one is
+    stated as low = high = target.
+    """
+
+    number: int
+    at: IntArray
+    group: IntArray
+    labels: BoolArray
+    low: float
+    high: float
+    hard: bool
+    count: FloatArray
+    known: FloatArray
+    each: bool = False
+    component: Label | None = None
+
+
+def states_labels(constraint: Constraint) -> bool:
+    """True if it is about labels of single positions, so it can be stated in a linear programme over them."""
+    return constraint.of is None and constraint.event.place is not None
+
+
+def statements_of(constraints: ConstraintSet, data: Data, usable: tuple[int, ...]) -> list[Statement]:
+    """The constraints on labels of single positions that find an open one."""
+    found = (s for k in usable if states_labels(constraints[k]) for s in _statements(k, constraints[k], data))
+    return [s for s in found if len(s.count)]
+
+
+def _statements(number: int, constraint: Constraint, data: Data) -> Iterator[Statement]:
+    group, each = _groups(constraint, data)
+    looked_at, is_open = places_of(constraint, data)[0], data.open_positions
+    counted = np.flatnonzero(looked_at if constraint.on == "all" and not each else looked_at & is_open)
+    which, code = np.unique(group[counted], return_inverse=True)
+    count = np.bincount(code, minlength=len(which)).astype(np.float64)
+    mine = is_open[counted]
+    for labels, (low, high), component in _stated(constraint, list(data.sample.classes)):
+        hits = ~mine & labels[data.sample.labels[counted]]  # a label is known where it is not open
+        known = np.bincount(code[hits], minlength=len(which)).astype(np.float64)
+        yield Statement(
+            number, counted[mine], code[mine], labels, low, high, constraint.is_hard, count, known, each, component
+        )
+
+
+Stated = tuple[BoolArray, tuple[float, float], Label | None]
+
+
+def _stated(constraint: Constraint, classes: list[Any]) -> Iterator[Stated]:
+    """The labels, between which shares they must lie, and the class if it is a part of a distribution."""
+    named = indicator(constraint.event.names, classes) > 0
+    for target in constraint.targets(classes):
+        labels = named if target.label is None else np.arange(len(classes)) == target.number
+        yield labels, (target.low, target.high), target.label
+
+
+def _groups(constraint: Constraint, data: Data) -> tuple[IntArray, bool]:
+    """The group of every position, and whether each position is one."""
+    if isinstance(constraint.per, Column):
+        values = data.sample.inputs.column(constraint.per.name)
+        return np.unique(values.astype(str), return_inverse=True)[1].astype(np.intp), False
+    if not constraint.is_local:
+        return np.zeros(data.n, dtype=np.intp), False
+    if data.is_sequences and constraint.event.place == "all":
+        return data.sample.instance, False
+    return np.zeros(data.n, dtype=np.intp), True  # documents, and the first or last token of sequences

@@ -1,4 +1,10 @@
-"""Where each constraint applies: how often its condition fires, and which of its words occur nowhere."""
+"""The places where each constraint applies, its words that occur nowhere, and the places where constraints meet.
+
+A constraint points to a label where its condition fires, if it expects more than half there to have its labels (as it
+votes, ``methods.majority_vote``). Two constraints dispute a position if both point there and no label suits both:
+
+    Jaccard(a, b) = |a fires and b fires| / |a fires or b fires|
+"""
 
 from __future__ import annotations
 
@@ -16,6 +22,7 @@ from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.sentences import describe, titled
+from tiltfit.methods.majority_vote import majority_vote
 from tiltfit.projections.components import whole_statistic
 from tiltfit.projections.grounding import refuse_for_documents
 
@@ -76,7 +83,7 @@ def find_supports(constraints: ConstraintSet, data: Data) -> Supports:
 
 
 def places_of(constraint: Constraint, data: Data) -> tuple[BoolArray, int]:
-    """Where the constraint looks, and how many such places there would be without its condition."""
+    """The places that the constraint looks at, and how many there would be without its condition."""
     sample = data.sample
     if isinstance(sample.structure, Chains):
         places, whole = _places_in_sequences(constraint, data, sample.structure)
@@ -107,7 +114,7 @@ def _places_in_sequences(constraint: Constraint, data: Data, structure: Chains) 
     where = constraint.given if among is None else among.given
     if whole_statistic(constraint, classes, titled(constraint, "tokens")) is not None:  # refuses what there is not
         return np.isin(np.arange(data.n), structure.first), len(structure)
-    # A distribution has no event of its own: it speaks of all labels.
+    # A distribution has no event: it is about all labels.
     found = (event if event.names or event.is_sequence else Labels(tuple(classes))).terms(classes, structure)
     if among is not None:
         constraint.event.tables(classes)  # refuses what cannot be trained
@@ -117,7 +124,7 @@ def _places_in_sequences(constraint: Constraint, data: Data, structure: Chains) 
 
 
 def _idle(constraint: Constraint, data: Data, places: BoolArray) -> str | None:
-    """What to say of a condition that never fires, wholly or in part: one misspelt word among many goes unnoticed."""
+    """A note on a condition that never fires, wholly or in part: one misspelt word among many goes unnoticed."""
     if constraint.given is None:
         return None
     inputs, title = data.sample.inputs, titled(constraint, data.unit)
@@ -126,8 +133,62 @@ def _idle(constraint: Constraint, data: Data, places: BoolArray) -> str | None:
         if not idle:
             return None
         what = " and ".join(f"{data.unit} {part.clause(inputs.unit)}" for part in idle)
-        head = f"The constraint {title!r} also speaks of {what}, but there are none."
+        head = f"The constraint {title!r} also names {what}, but there are none."
     else:
         head = f"The constraint {title!r} never fires, so it has no effect."
     found = [guess for part in idle if (guess := part.suggest(inputs)) is not None]
     return f'{head} Did you mean "{found[0]}"?' if found else head
+
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """Two constraints (by number) that point to different labels on ``overlap`` positions. ``examples``: the first few
+    of these, as (position, text)."""
+
+    first: int
+    second: int
+    overlap: int
+    jaccard: float
+    examples: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """``pointed``: positions where some constraint points to a label; ``shared``: where two or more do; ``disputed``:
+    where two of them dispute. ``disputes``: those that meet most often first."""
+
+    pointed: int = 0
+    shared: int = 0
+    disputed: int = 0
+    disputes: tuple[Dispute, ...] = ()
+
+
+def find_disputes(constraints: ConstraintSet, data: Data, usable: tuple[int, ...]) -> Overlap:
+    """Only of the usable constraints."""
+    votes = majority_vote([constraints[k] for k in usable], data.sample.inputs, data.sample.classes)
+    fires = votes.fires.tocsc()
+    number = np.array(usable, dtype=np.intp)[votes.source] if len(usable) else votes.source
+    together = (fires.T @ fires).toarray()
+    size = together.diagonal()
+    apart = (votes.elected.astype(np.intp) @ votes.elected.T) == 0
+    disputed = np.zeros(data.n, dtype=np.bool_)
+    found: list[Dispute] = []
+    for a, b in np.argwhere(np.triu((together > 0) & apart, 1)):
+        mine, other = (fires.indices[fires.indptr[k] : fires.indptr[k + 1]] for k in (a, b))
+        both = np.intersect1d(mine, other)
+        disputed[both] = True
+        n = len(both)
+        pair = int(number[a]), int(number[b])
+        words = [w for k in pair for w in _words(constraints[k])]
+        shown = tuple((int(i), data.sample.inputs.excerpt(int(i), words)) for i in both[:_EXAMPLES])
+        found.append(Dispute(*pair, n, n / float(size[a] + size[b] - n), shown))
+    voices = np.asarray(np.diff(votes.fires.indptr))
+    ordered = sorted(found, key=lambda d: (-d.overlap, -d.jaccard, d.first, d.second))
+    return Overlap(int(np.sum(voices > 0)), int(np.sum(voices > 1)), int(disputed.sum()), tuple(ordered))
+
+
+def _words(constraint: Constraint) -> tuple[str, ...]:
+    return () if constraint.given is None else constraint.given.words

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tiltfit.check.overlap import Dispute
+from tiltfit.check.support import Dispute
 from tiltfit.language.prose import join, rough_percent
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def page(check: Check) -> str:
 
 
 def verdict(check: Check) -> str:
-    """What is wrong, else what is worth a look, else that there is nothing to say."""
+    """One line: errors, or else what is worth a look, or else that there is nothing to object to."""
     feasibility = check.feasibility
     wrong = [
         *_counted(len(check.errors), "error"),

@@ -82,7 +82,7 @@ class Parts:
 
     @cached_property
     def places(self) -> IntArray | slice:
-        """Where something fires; everywhere else scores are zero and nothing is looked at."""
+        """The places where something fires; everywhere else scores are zero and nothing is looked at."""
         found = np.flatnonzero(np.diff(self.fires.indptr))
         return slice(None) if len(found) == self.fires.shape[0] else found
 
@@ -121,7 +121,7 @@ class ConstraintFeatures:
     whole: Parts | None = None
 
     def score(self, prices: FloatArray) -> Potentials:
-        """What the prices add to the potentials."""
+        """The potentials that the prices add."""
         node, whole = self.node.score(prices), None if self.whole is None else self.whole.score(prices)
         if self.edge is None:
             return Potentials(node, whole=whole)
@@ -139,7 +139,7 @@ class ConstraintFeatures:
         return Direction(place, node, edge)
 
     def tilted(self, base: Potentials, prices: FloatArray, room: Room | None = None) -> Potentials:
-        """``base`` + score(prices), in arrays of its own. Beside a copy of ``base``, O(firings·labels)."""
+        """``base`` + score(prices), in new arrays. Beside a copy of ``base``, O(firings·labels)."""
         node = (room or Room()).copy(base.node)
         self.node.add_scores(prices, node)
         edge, whole = base.edge, base.whole
@@ -202,7 +202,7 @@ class ConstraintFeatures:
         return ConstraintFeatures(int(wanted.sum()), node, kept(self.edge), kept(self.whole))
 
     def weighted(self, marginals: Marginals, structure: Structure, weight: FloatArray) -> FloatArray:
-        """``expect`` of marginals whose edges are weighted already; ``weight``: one an instance."""
+        """``expect`` of marginals whose edges are weighted already; ``weight``: one per instance."""
         whole = None if marginals.whole is None else marginals.whole * weight[:, None]
         spread = None if np.all(weight == 1.0) else structure.spread(weight)
         return self.expect(marginals.node, marginals.edge, spread, whole)

@@ -1,4 +1,4 @@
-"""How conditions combine: ``& | ~``, and the same question asked of the neighbouring token."""
+"""Combinations of conditions: ``& | ~``, and the same question asked of the neighbouring token."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ Known = tuple[npt.NDArray[Any], "BoolArray"]  # values, and where there is one
 
 
 class _Source(Exact):
-    """Where the numbers of a comparison come from."""
+    """The source of the numbers of a comparison."""
 
     name: str
     kind: ClassVar[str]
@@ -139,7 +139,7 @@ class _Comparison(Condition):
 
     @abstractmethod
     def _test(self, values: npt.NDArray[Any]) -> BoolArray:
-        """Where the test is passed."""
+        """The positions that pass the test."""
 
     def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
         values, known = self.source.numbers(inputs, repr(self))
@@ -298,7 +298,7 @@ class IsIn(Condition):
 
 
 def present(values: npt.NDArray[Any]) -> BoolArray:
-    """Where a value is not missing (None, NaN, NaT, pd.NA)."""
+    """The positions whose value is not missing (None, NaN, NaT, pd.NA)."""
     if values.dtype.kind in "biu":
         return np.ones(len(values), dtype=np.bool_)
     if values.dtype.kind in "fcmM":

@@ -1,4 +1,4 @@
-"""What a condition is: it says where in the input a constraint applies.
+"""Conditions: where in the input a constraint applies.
 
 A condition answers yes, no or neither at each position: a missing number is neither above 30 nor not above 30.
 So ``~`` swaps yes and no, ``&`` and ``|`` follow Kleene's three-valued logic, and a condition fires where it says yes.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Condition(Written):
-    """Where in the input a constraint applies.
+    """A test of the input that says where a constraint applies.
 
     ``needs``: modifiers of which exactly one must be present. An extension is a frozen dataclass with ``key``,
     ``fires`` and ``clause``.
@@ -56,17 +56,17 @@ class Condition(Written):
 
     @property
     def is_sequence(self) -> bool:
-        """Whether it only makes sense for tokens of sequences."""
+        """True if it only makes sense for tokens of sequences."""
         return any(part.is_sequence for part in self.parts)
 
     # Evaluation: a condition implements `fires`, or `decide` if it may be undecided.
 
     def fires(self, inputs: Inputs) -> BoolArray:
-        """Where the condition holds: one entry per position."""
+        """The positions where the condition holds, as one bool per position."""
         return self.decide(inputs)[0]
 
     def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
-        """Where it holds, and where its negation holds: both false where it is undecided."""
+        """The positions where it holds, and those where its negation holds; neither where it is undecided."""
         yes = self.fires(inputs)
         return yes, ~yes
 
@@ -146,14 +146,14 @@ class Condition(Written):
 
     @abstractmethod
     def clause(self, unit: Unit, negated: bool = False) -> str:
-        """What follows a noun, singular or plural: ``with the word "puck"``, negated ``without the word "puck"``."""
+        """The words that follow a noun: ``with the word "puck"``, negated ``without the word "puck"``."""
 
     def neighbour(self, noun: str = "a token") -> str:
         """A single token it holds for, as a noun: ``punctuation``, ``a token matching "x"``."""
         return f"{noun} {self.clause('tokens')}"
 
     def place(self) -> str:
-        """Where an event between tokens happens: ``after punctuation``, ``at a token matching "x"``."""
+        """The place of an event between tokens: ``after punctuation``, ``at a token matching "x"``."""
         return f"at {self.neighbour()}"
 
 

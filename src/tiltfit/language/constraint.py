@@ -38,7 +38,7 @@ class Among(Exact):
 
 @dataclass(frozen=True, eq=False)
 class Constraint(Exact):
-    """What is expected: ``relation`` between the targets and the share of ``event`` where ``given`` fires.
+    """An expectation: ``relation`` between the targets and the share of ``event`` where ``given`` fires.
 
     ``of``: a share among the instances of another event. ``per``: one expectation for the whole data set, for each
     instance or sequence, or for each value of a column. ``on``: the unlabelled part of the data, or all of it.
@@ -77,30 +77,30 @@ class Constraint(Exact):
 
     @property
     def where(self) -> Condition | None:
-        """Where the event is looked at: ``given``, and inside that of ``of`` if there is one."""
+        """The condition where the event is looked at: ``given``, inside that of ``of`` if there is one."""
         parts = [c for c in (self.of.given if self.of is not None else None, self.given) if c is not None]
         return all_of(parts) if parts else None
 
     @property
     def is_sequence(self) -> bool:
-        """Whether it only makes sense for sequences."""
+        """True if it only makes sense for sequences."""
         among = () if self.of is None else (self.of.event, self.of.given)
         parts = (self.event, self.given, *among)
         return self.per == "sequence" or any(part.is_sequence for part in parts if part is not None)
 
     def names_entity(self, name: Label) -> bool:
-        """Whether ``name`` may be an entity of BIO labels: segments and the like are of those, not of tags."""
+        """True if ``name`` may be an entity of BIO labels: segments and the like are of those, not of tags."""
         events = (self.event, *(() if self.of is None else (self.of.event,)))
         return any(event.counts and name in event.names for event in events)
 
     @property
     def is_local(self) -> bool:
-        """Whether it is stated for each instance."""
+        """True if it is stated for each instance."""
         return self.per in ("instance", "sequence")
 
     @property
     def is_count(self) -> bool:
-        """Whether it states a mean number per sequence; otherwise a share."""
+        """True if it states a mean number per sequence; otherwise a share."""
         return self.event.counts and self.of is None
 
     def targets(self, classes: Sequence[object]) -> list[Target]:
@@ -109,7 +109,7 @@ class Constraint(Exact):
 
     @property
     def is_hard(self) -> bool:
-        """Whether a value outside its interval is impossible, not just expensive."""
+        """True if a value outside its interval is impossible, not just expensive."""
         return self.relation.hard and not self.slack
 
     def __str__(self) -> str:
@@ -179,7 +179,7 @@ class Constraint(Exact):
             raise self._error("this share is always 1: of= names the same event; say where with given=")
         both_labels = self.event.place == self.of.event.place == "all"
         if both_labels and not self.event.outcomes()[1] <= self.of.event.outcomes()[1]:
-            raise self._error("it is no share: the labels of of= must include those of the event")
+            raise self._error("it is not a share: the labels of of= must include those of the event")
 
 
 def expectation_code(
@@ -193,11 +193,11 @@ def expectation_code(
 
 
 def check_given(given: object) -> None:
-    """Refuse what is no condition, with what was probably meant."""
+    """Refuse anything but a condition, with what was probably meant."""
     if given is None or isinstance(given, Condition):
         return
     if isinstance(given, Column):
-        raise ConstraintError(f"given={given!r} is no condition yet: add .above(...), .isin(...) or .word(...).")
+        raise ConstraintError(f"given={given!r} is not a condition yet: add .above(...), .isin(...) or .word(...).")
     hint = f": write word({given!r})" if isinstance(given, str) else ", like word('puck')"
     raise ConstraintError(f"given must be a condition, but is {given!r}{hint}.")
 
@@ -284,7 +284,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         return ConstraintSet(self.constraints, tuple(classes), unit)
 
     def check(self, X: Any, y: Any = None, *, feature_names: Iterable[str] | None = None) -> Check:
-        """What can be said of the constraints on these data before anything is fitted: where they fire, which cannot
+        """Check the constraints on these data before anything is fitted: where they fire, which cannot
         hold together, which dispute each other, which say nothing new, and what labels say of their targets.
 
         >>> from tiltfit import ConstraintSet, expect, word
@@ -333,4 +333,4 @@ def _constraint(value: object) -> Constraint:
         raise ConstraintError(
             f"{value!r} is unfinished: it does not say what is expected. Add {relation}, between, at_least or the like."
         )
-    raise ConstraintError(f"{value!r} is no constraint. Write expect('hockey', given=word('puck')).about(0.9).")
+    raise ConstraintError(f"{value!r} is not a constraint. Write expect('hockey', given=word('puck')).about(0.9).")

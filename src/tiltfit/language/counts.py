@@ -68,7 +68,7 @@ class Segments(Event):
 
 @dataclass(frozen=True, eq=False)
 class Repeats(Event):
-    """How often a field comes back after another one, in a sequence; of these labels, or of every one."""
+    """The number of times that a field comes back after another one in a sequence: one of these, or any."""
 
     labels: tuple[Label, ...] = ()
     keys = {"repeats": {"anyOf": [TRUE, {"type": ["string", "number"]}, SOME_LABELS]}}

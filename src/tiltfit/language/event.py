@@ -1,4 +1,4 @@
-"""What an event is (the thing whose share, or mean count, a constraint states), and the plainest one: a label.
+"""Events: the thing whose share, or mean count, a constraint states; and the plainest one, a label.
 
     f′(x, y) = Σ_t 1[at t]·table[y_t]   or   Σ_t 1[at t]·table[y_{t−1}, y_t]
 
@@ -102,14 +102,14 @@ class Event(Written):
     # Meaning: an event implements one of `tables` and `statistic`.
 
     def tables(self, classes: Sequence[object]) -> Tables:
-        """Where the event can happen, and 1 for the labels (or pairs of labels) that make it happen there."""
+        """The places where the event can happen, and 1 for the labels (or pairs) that make it happen there."""
         raise UnsupportedError(
             f"{self.code[0]}({self.code[1]}) is not a sum over tokens and edges, so there is no share of it: leave of= "
             "out."
         )
 
     def statistic(self, classes: Sequence[object]) -> Statistic | None:
-        """What an event of whole sequences counts; None for other events."""
+        """The statistic that an event of whole sequences counts; None for other events."""
         return None
 
     def terms(self, classes: Sequence[object], structure: Independent | Chains) -> list[Term]:
@@ -122,12 +122,12 @@ class Event(Written):
     # Words. `given` is the condition or None. Share events use support and predicate, the others quantity.
 
     def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
-        """What the share is a share of: ``documents with the word "puck"``."""
+        """The noun that the share is a share of: ``documents with the word "puck"``."""
         noun = unit if plural else unit.removesuffix("s")
         return noun if given is None else f"{noun} {given.clause(unit)}"
 
     def predicate(self, plural: bool) -> str:
-        """What they do: ``are hockey``."""
+        """The verb of the sentence: ``are hockey``."""
         return f"{'are' if plural else 'is one of the'} {self.plural}"
 
     def quantity(self, number: str, one: bool, given: Condition | None, subject: str) -> str:
@@ -140,11 +140,11 @@ class Event(Written):
         return self.plural if given is None else f"{self.plural} {given.place()}"
 
     def is_among(self) -> str:
-        """What members of another event are when they are this one: ``are transitions from a to b``."""
+        """The verb for members of another event that are this one: ``are transitions from a to b``."""
         return f"are {self.among(None, 'tokens')}"
 
     def located(self, given: Condition, unit: Unit) -> str:
-        """Where instances of the event are: ``come after punctuation``."""
+        """The verb for the place of its instances: ``come after punctuation``."""
         return f"come {given.place()}"
 
 

@@ -176,7 +176,7 @@ class _Scope(TypedDict, total=False):
 
 
 class _Expect:
-    """Starts a constraint: ``expect("hockey")`` speaks of labels, ``expect.change()`` and the others of sequences.
+    """Starts a constraint: ``expect("hockey")`` is about labels, ``expect.change()`` and the others about sequences.
 
     All of them take ``given``, ``of``, ``per`` and ``on``. A condition on a transition looks at its second token.
 
@@ -191,7 +191,7 @@ class _Expect:
     per : {"dataset", "instance", "sequence"} or ``column(name)``
         One expectation for all the data, for each row or sequence, or for each value of a column.
     on : {"unlabelled", "all"}
-        Whether labelled rows count, too.
+        Whether labelled rows count as well.
     """
 
     def __call__(
@@ -230,23 +230,23 @@ class _Expect:
         return _expectation(Segments(label), **scope)
 
     def repeats(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
-        """How often a field comes back in a sequence: one of these, or any."""
+        """The number of times that a field comes back in a sequence: one of these, or any."""
         return _expectation(Repeats(labels), **scope)
 
     def appears(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
-        """Whether a field, any of these, occurs in a sequence at all."""
+        """A field, any of these, occurs in a sequence at all."""
         return self.statistic("appears", {"labels": labels}, **scope)
 
     def before(self, first: Label, then: Label, **scope: Unpack[_Scope]) -> Expectation:
-        """Whether both fields occur in a sequence, and ``first`` comes first."""
+        """Both fields occur in a sequence, and ``first`` comes first."""
         return self.statistic("before", {"first": first, "then": then}, **scope)
 
     def distinct(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
-        """How many different fields occur in a sequence: of these, or of all."""
+        """The number of different fields in a sequence: of these, or of all."""
         return self.statistic("distinct", {"labels": labels} if labels else None, **scope)
 
     def short(self, *labels: Label, below: int, **scope: Unpack[_Scope]) -> Expectation:
-        """How many segments have fewer than ``below`` tokens: of these fields, or of all."""
+        """The number of segments of fewer than ``below`` tokens: of these fields, or of all."""
         return self.statistic("short", {"below": below} | ({"labels": labels} if labels else {}), **scope)
 
     def event(self, event: Event, **scope: Unpack[_Scope]) -> Expectation:

@@ -1,4 +1,4 @@
-"""How the expectation m of an event relates to the user's numbers: about, between, at least and so on.
+"""Relations between the expectation m of an event and the user's numbers: about, between, at least and so on.
 
 A relation class owns its TOML key and schema, its Python code, its words, its targets (one per expectation) and their
 penalty U.
@@ -101,7 +101,7 @@ class Relation(Written):
         distribution is moved; those of the others give way in proportion."""
 
     def check(self, share: bool) -> str | None:
-        """What is wrong with the targets of a share (or of a count); None if nothing is."""
+        """The problem with the targets of a share (or of a count); None if there is none."""
         for number in self.numbers:
             if number < 0:
                 return f"a {'share' if share else 'count'} cannot be negative, but {number:g} is"

@@ -21,7 +21,7 @@ _BEGINS, _ENDS = "BS", "ES"
 
 
 def parse(tag: object) -> tuple[str, str | None] | None:
-    """The mark and the entity of a tag, None if it is no such tag."""
+    """The mark and the entity of a tag; None if it is not such a tag."""
     if tag == "O":
         return "O", None
     if isinstance(tag, str) and len(tag) > 2 and tag[0] in _MARKS and tag[1] == "-":
@@ -30,13 +30,13 @@ def parse(tag: object) -> tuple[str, str | None] | None:
 
 
 def is_scheme(classes: Sequence[object]) -> bool:
-    """Whether the classes are tags of such a scheme: every one fits, and some entity has a beginning."""
+    """True if the classes are tags of such a scheme: every one fits, and some entity has a beginning."""
     parsed = [parse(c) for c in classes]
     return all(p is not None for p in parsed) and any(p is not None and p[0] in _BEGINS for p in parsed)
 
 
 def entities(classes: Sequence[object]) -> list[str]:
-    """The entities that the tags speak of, sorted; none if they are no scheme."""
+    """The entities that the tags name, sorted; none if they are not a scheme."""
     if not is_scheme(classes):
         return []
     return sorted({p[1] for p in map(parse, classes) if p is not None and p[1] is not None})
@@ -46,7 +46,7 @@ def continues(classes: Sequence[object]) -> BoolArray:
     """``[i, j]``: whether a token tagged j goes on with the segment of the token before it, tagged i.
 
     Plain labels: when they are equal. In a scheme a B or S begins anew, and what an E or S has ended does not go on;
-    an I after something else begins a segment, too, as conlleval has it.
+    an I after something else also begins a segment, as in conlleval.
     """
     n = len(classes)
     if not is_scheme(classes):
@@ -60,7 +60,7 @@ def _goes_on(a: tuple[str, str | None], b: tuple[str, str | None]) -> bool:
 
 
 def invalid(classes: Sequence[object]) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """What the scheme forbids: labels at the start, labels at the end, pairs of neighbours. Nothing for plain labels.
+    """The labels that the scheme forbids at the start and at the end, and the pairs of neighbours; none for plain labels.
 
     BIO: an I follows the B or I of its entity. IOBES (if some tag is E or S): moreover, what B or I has opened goes on
     with I or E, and nothing else goes before I or E.

@@ -37,7 +37,7 @@ def describe(constraint: Constraint, unit: Unit = "documents") -> str:
 
 
 def titled(constraint: Constraint, unit: Unit = "documents") -> str:
-    """How messages refer to a constraint: its name, or its sentence about what there is here."""
+    """The name of a constraint in messages: its own, or its sentence."""
     return constraint.name if constraint.name is not None else describe(constraint, unit)
 
 
@@ -98,5 +98,5 @@ def _in_each(constraint: Constraint, unit: Unit) -> str:
 
 
 def _is_probability(constraint: Constraint, unit: Unit) -> bool:
-    """Whether the event can happen only once per instance: then its share there is a probability."""
+    """True if the event can happen only once per instance: then its share there is a probability."""
     return constraint.is_local and (constraint.event.per_sequence or unit != "tokens")

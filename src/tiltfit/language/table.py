@@ -145,7 +145,7 @@ class Table:
 
 
 def kind(value: object) -> str:
-    """What a parsed value is, in TOML's words.
+    """The kind of a parsed value, in TOML's words.
 
     >>> kind(True), kind(3), kind([1]), kind({})
     ('a bool', 'the number 3', 'an array', 'a table')

@@ -54,7 +54,7 @@ class _Spelt(Condition):
 
     @property
     def exact_case(self) -> bool:
-        """Whether capital letters count."""
+        """True if capital letters count."""
         return _has_capital(self.text) if self.case is None else self.case
 
     @property
@@ -115,7 +115,7 @@ class Word(_Spelt):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Phrase(_Spelt):
-    """A document contains these words in a row, whatever stands between them that is no word."""
+    """A document contains these words in a row, with anything but words between them."""
 
     keys = {"phrase": TEXT}
 

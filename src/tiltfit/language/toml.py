@@ -86,7 +86,7 @@ def _read(text: str, path: str) -> ConstraintSet:
 
 
 def _unfilled(text: str, reason: str) -> str:
-    """What is wrong with text that is no TOML: in a skeleton that somebody began to fill in, a key without a value."""
+    """The reason why text is not TOML: in a skeleton that somebody began to fill in, a key without a value."""
     place = re.search(r"\(at line (\d+),", reason)
     line = text.split("\n")[int(place[1]) - 1] if place else ""
     key = re.fullmatch(r"\s*([A-Za-z_]+)\s*=\s*(#.*)?", line)
@@ -145,4 +145,4 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     dict: lambda value: f"{{ {', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())} }}",
     list: lambda value: f"[{', '.join(map(_value, value))}]",
 }
-"""What documents hold, and nothing else."""
+"""The types that documents hold; there are no others."""

@@ -126,7 +126,7 @@ class Exact:
     unordered: ClassVar[tuple[str, ...]] = ()
 
     def identity(self) -> tuple[object, ...]:
-        """What equality and hash compare."""
+        """The value that equality and hash compare."""
         return (type(self), *(self._field(f.name) for f in fields(self)))  # type: ignore[arg-type]
 
     def _field(self, name: str) -> object:

@@ -1,6 +1,6 @@
 """Values that constraint files hold: under which keys, in which shape, and how they are written and read.
 
-A class with fields and no code of its own is written as ``key = true`` (no field), ``key = value`` (one field) or
+A class that does not say otherwise is written as ``key = true`` (no field), ``key = value`` (one field) or
 ``key = { field = value, … }``. Fields that have their default are left out of the table.
 """
 

@@ -1,4 +1,4 @@
-"""What a penalty is: U(m) = Σ_k U_k(m_k), convex, and its conjugate U*(η) = sup_m η·m − U(m).
+"""Penalties: U(m) = Σ_k U_k(m_k), convex, and its conjugate U*(η) = sup_m η·m − U(m).
 
 The information projection needs only the conjugate (Eq. 8): it minimises D(q‖p) + U(m), and with q ∝ p·exp(prices·f′)
 the penalty sees η = −support·prices. Every penalty here is separable, so all methods work elementwise on arrays with
@@ -62,7 +62,7 @@ class Penalty(ABC):
 
     @property
     def hard(self) -> BoolArray:
-        """Which rows are indicators: zero on an interval, infinite elsewhere."""
+        """The rows that are indicators: zero on an interval, infinite elsewhere."""
         return np.zeros(len(self), dtype=np.bool_)
 
     def softened(self, slack: FloatArray) -> Penalty:

@@ -194,7 +194,7 @@ def _local_rows(
 
 
 def _known_sums(node: Parts, edge: Parts, n_rows: int, sample: Sample) -> FloatArray:
-    """What labelled instances add to the sum of every row: only rows with ``on="all"`` fire there."""
+    """The amount that labelled instances add to the sum of every row: only rows with ``on="all"`` fire there."""
     known = ~sample.structure.spread(sample.unlabelled)
     sums = np.zeros(n_rows)
     before = np.concatenate([[0], sample.labels[:-1]])

@@ -84,7 +84,7 @@ class Component:
         return sums
 
     def supports(self, sample: Sample) -> sparse.csr_array:
-        """What every instance adds to the support of every row: instances × rows."""
+        """The amount that every instance adds to the support of every row: instances × rows."""
         instance, row, weight = self.firings(sample)
         shape = (len(sample.structure), len(self))
         return sparse.csr_array(sparse.coo_array((weight, (instance, row)), shape=shape))
@@ -261,7 +261,7 @@ def _by_value(
 
 
 def _weights(terms: list[Term], component: Component, sample: Sample) -> FloatArray:
-    """How much weight the places of some terms have in every group."""
+    """The weight that the places of some terms have in every group."""
     sums = np.zeros(len(component))
     for term in terms:
         at, of_group = component.places(term, sample)
@@ -294,7 +294,7 @@ def _seen(term: Term, constraint: Constraint, sample: Sample) -> Term:
 
 
 def _both(event: list[Term], among: list[Term]) -> Iterator[Term]:
-    """Where both happen at one position, so that one is a share of the other. An edge is at the position it leads to,
+    """The positions where both happen, so that one is a share of the other. An edge is at the position it leads to,
     hence of a label and a pair the label is that of the second."""
     for a, b in itertools.product(event, among):
         at = a.at & b.at

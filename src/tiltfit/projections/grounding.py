@@ -76,11 +76,11 @@ class Grounded:
 
     @property
     def keys(self) -> list[Key]:
-        """What each row speaks of: (constraint, component, group)."""
+        """The key of each row: (constraint, component, group)."""
         return list(zip(self.owner.tolist(), self.component.tolist(), self.group, strict=True))
 
     def told(self, m: FloatArray, marginals: Marginals) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Expectations as people speak of them, their supports, and units of m in units of what is told."""
+        """Expectations as people state them, their supports, and units of m in units of these."""
         support, unit = self.support.copy(), np.ones(len(m))
         if self.shares is None or self.tilt is None:
             return m, support, unit
@@ -95,7 +95,7 @@ class Grounded:
 
 @dataclass(frozen=True, eq=False)
 class Grounding:
-    """How constraints are looked up.
+    """The way constraints are looked up.
 
     ``inference``: how statistics of whole sequences are inferred, "exact", "sampled" (by Markov chains from ``seed``)
     or "auto". ``online``: with supports by instance. ``part``: the sample is a part of the data, so nothing is said
@@ -194,13 +194,13 @@ def _refuse_known(constraints: ConstraintSet, sample: Sample) -> None:
 
 
 def _is_mean(constraint: Constraint, sample: Sample) -> bool:
-    """Whether it states a mean over instances, and there are such instances."""
+    """True if it states a mean over instances, and there are such instances."""
     mean = constraint.is_count and not constraint.is_local
     return mean and bool(np.any(sample.weight[sample.unlabelled] > 0))
 
 
 def _acts(found: list[Component], sample: Sample, *, anywhere: bool) -> bool:
-    """Whether some unknown label with weight is looked at, and a share of another event fires somewhere itself
+    """True if some unknown label with weight is looked at, and a share of another event fires somewhere itself
     (``anywhere``: perhaps in other data)."""
     weighs = sample.position_weight > 0
     fires = anywhere or any(c.event is None or any(np.any(t.at & weighs) for t in c.event) for c in found)

@@ -1,7 +1,7 @@
 """Kinds of edges: edges that have the same table of potentials, whatever the weights and prices.
 
-A model's edges are of one kind if they have the same attributes; q's if, moreover, the same rows and rules speak of
-them. So a chain needs one table a kind instead of one an edge.
+A model's edges are of one kind if they have the same attributes; q's edges if, moreover, they have the
+same rows and rules. So a chain needs one table per kind instead of one per edge.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tiltfit.inference.chain import Chains
 def distinct(patterns: sparse.csr_array) -> tuple[IntArray, IntArray]:
     """Rows of a sparse matrix that are alike get one number: an example of each, and the number of every row.
 
-    Rows are told apart by random 64-bit sums of their entries: with a million different rows, the chance of a mistake
-    is one in forty million.
+    Rows are distinguished by random 64-bit sums of their entries: with a million different rows, the chance of a
+    mistake is one in forty million.
     """
     rng = np.random.Generator(np.random.PCG64(20090618))
     values, which = np.unique(patterns.data, return_inverse=True)

@@ -6,7 +6,7 @@ Violations that are sums over places only change the potentials: then the K best
 k-best Viterbi). Numbers of whole instances (repeated fields, "at most one journal") do not: the ``beam`` best
 labellings without them, and the best with those that are segment statistics (``WholeChains.best``), are ranked by the
 full score. Penalties are never negative, so that nothing beyond the beam can win if the K-th in rank has at least the
-score that the last of the beam has without them: where that holds the answer is exact, too (``proven``).
+score that the last of the beam has without them: where that holds the answer is also exact (``proven``).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _SAME = 1e-9  # scores of one labelling by two ways of adding up differ by less,
 @dataclass(frozen=True, eq=False)
 class Labellings:
     """The K best of every instance, best first: ``labels[K, N]``, −1 where there are fewer, and ``scores[n, K]`` (−inf
-    there). ``proven``: whether no other labelling is better than these, one an instance."""
+    there). ``proven``: whether no other labelling is better than these, one per instance."""
 
     labels: IntArray
     scores: FloatArray
@@ -43,7 +43,7 @@ class Labellings:
 def best_labellings(
     violations: Violations, potentials: Potentials, rho: FloatArray, top_k: int, beam: int, workers: Workers
 ) -> Labellings:
-    """``potentials``: the model's, of the instances of ``violations``. ``rho``: one a constraint."""
+    """``potentials``: the model's, of the instances of ``violations``. ``rho``: one per constraint."""
     structure, chains = violations.structure, violations.structure.chains
     edge = None if potentials.edge is None or violations.parent is None else potentials.edge[violations.parent]
     tilted = violations.features.tilted(Potentials(potentials.node, edge) + violations.rules, -rho)

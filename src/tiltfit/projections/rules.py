@@ -159,7 +159,7 @@ class Forbidden:
 
 
 def ruled_out(found: list[Component]) -> Component | None:
-    """What the components of a hard statement of 0 or 1 rule out, as one that must be 0; None if they leave a choice.
+    """The labels that a hard statement of 0 or 1 rules out, as a component that must be 0; None if it leaves a choice.
 
     A mean that must be the least there is leaves no sequence any choice, and nor does the greatest.
     """

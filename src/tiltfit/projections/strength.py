@@ -1,4 +1,4 @@
-"""How strong constraints are: β, in units of m."""
+"""The strength of constraints: β, in units of m."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often labels violate a constraint *within one instance*: what constraint-driven learning penalises.
+"""Violations of constraints *within one instance*, which constraint-driven learning penalises.
 
     d(x, y) = Σ_units of x  distance of n(y) from [⌈low − ½⌉, ⌊high + ½⌋]
 
@@ -49,15 +49,15 @@ class Tally:
     @property
     def penalty(self) -> float:
         """ρ = max(0, log((kept + 2s)/(violated + 2(1 − s)))), the log-odds of being kept with two more occurrences of
-        which the stated share s keeps it: where no label tells, the log-odds of s; with s = ½, add-one smoothing."""
+        which the stated share s keeps it: without labels, the log-odds of s; with s = ½, add-one smoothing."""
         return max(0.0, math.log((self.kept + _PRIOR * self.stated) / (self.violated + _PRIOR * (1 - self.stated))))
 
 
 @dataclass(frozen=True, eq=False)
 class Count:
-    """A violation that is no sum over places: how far a number n of a whole instance is from [low, high].
+    """A violation that is not a sum over places: how far a number n of a whole instance is from [low, high].
 
-    n is Σ tables of ``terms``, over positions, or the ``statistic``. ``low``, ``high``: one an instance; −inf and inf
+    n is Σ tables of ``terms``, over positions, or the ``statistic``. ``low``, ``high``: one per instance; −inf and inf
     where nothing is asked for.
     """
 
@@ -73,7 +73,7 @@ class Count:
         return replace(self, terms=terms, low=self.low[instances], high=self.high[instances])
 
     def of_terms(self, labels: IntArray, first: IntArray) -> FloatArray:
-        """d of every instance by its terms. ``labels``: one a position; ``first``: where instances begin."""
+        """d of every instance by its terms. ``labels``: one per position; ``first``: where instances begin."""
         n = np.add.reduceat(happened(self.terms, labels), first)
         return self.distance(n, slice(None))
 
@@ -87,8 +87,8 @@ class Violations:
 
     ``features``: those that are sums over places, row k; ``structure`` has kinds of edge so fine that they are the same
     on all edges of one, ``parent`` the model's kind of each. ``counts``: the others. ``rules``: −inf where a label or
-    pair is forbidden; ``bans``: statistics that must be 0, and in which instances. ``tallies``: one a constraint, None
-    for rules.
+    pair is forbidden; ``bans``: statistics that must be 0, and in which instances. ``tallies``: one per constraint,
+    None for rules.
     """
 
     instances: IntArray
@@ -113,7 +113,7 @@ def whole_bounds(bounds: tuple[float, float], times: float = 1.0) -> tuple[float
 
 
 def usual(relation: Relation) -> bool | None:
-    """Whether an event of that share usually happens (True), usually does not (False), or neither (None)."""
+    """Return True if an event of that share usually happens, False if it usually does not, otherwise None."""
     if relation.shares:
         return True if max(relation.numbers) > 0.5 else None
     low, high = whole_bounds(relation.bounds)
@@ -137,7 +137,7 @@ def silent(constraint: Constraint, classes: Sequence[object], unit: Unit) -> str
 
 
 def _is_proportion(constraint: Constraint) -> bool:
-    """Whether it states how common a label is, wherever: of an instance nothing, unless all or none have it."""
+    """True if it states how common a label is, wherever: of an instance nothing, unless all or none have it."""
     free = constraint.event.place == "all" and constraint.where is None and constraint.of is None
     certain = constraint.is_hard and {*constraint.relation.numbers} <= {0.0, 1.0}
     return free and not constraint.is_local and not certain
@@ -166,7 +166,7 @@ def measure_violations(constraints: Iterable[Constraint], sample: Sample, forbid
 
 
 def _is_counted(constraint: Constraint, sample: Sample) -> bool:
-    """Whether its units are instances, not places."""
+    """True if its units are instances, not places."""
     if constraint.of is not None:
         return False
     return constraint.event.counts or (constraint.is_local and sample.structure.has_edges)
@@ -196,7 +196,7 @@ def _of_places(component: Component, sample: Sample) -> Measured:
 
 
 def _unknown(term: Term, component: Component, sample: Sample) -> BoolArray:
-    """Where it says something about unknown labels; of a share, where what it is a share of is not known."""
+    """The positions where it is about unknown labels; of a share, where what it is a share of is not known."""
     if component.among is None:
         return sample.is_open(term.on_edges)
     return np.asarray(np.logical_or.reduce([t.at & sample.is_open(t.on_edges) for t in component.among]), np.bool_)
@@ -228,7 +228,7 @@ def _of_instance(component: Component, sample: Sample) -> Measured:
 
 
 def _tally(count: Count, places: FloatArray, sample: Sample, stated: float) -> Tally:
-    """How many labelled instances that it speaks of keep it."""
+    """Count the labelled instances that keep it, among those it is about."""
     known = np.flatnonzero(~sample.unlabelled & (places > 0))
     if count.statistic is None:
         d = count.of_terms(sample.labels, sample.structure.first)[known]
@@ -255,7 +255,7 @@ def _assembled(
     sample: Sample,
     forbidden: Forbidden,
 ) -> Violations:
-    """What is known by position, as inference on the unlabelled instances takes it."""
+    """Everything by position, as inference on the unlabelled instances takes it."""
     instances = np.flatnonzero(sample.unlabelled)
     positions, n_labels = sample.structure.positions(instances), len(sample.classes)
     structure: Structure = sample.structure.take(instances)
