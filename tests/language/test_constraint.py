@@ -67,7 +67,7 @@ BAD = {
     "scope of no kind": (lambda: expect("a", per=3).about(0.5), "per=3 is unknown"),
     "part": (lambda: expect("a", on="labelled").about(0.5), "on='labelled' is unknown"),
     "text for a condition": (lambda: expect("a", given="puck"), r"write word\('puck'\)"),
-    "column for a condition": (lambda: expect("a", given=column("x")), "no condition yet"),
+    "column for a condition": (lambda: expect("a", given=column("x")), "not a condition yet"),
     "number for a condition": (lambda: expect("a", given=3), "given must be a condition"),
     "of of no kind": (lambda: expect.stay(of="change"), "of must be an event"),
     "constraint for of": (lambda: expect.stay(of=expect.change().about(0.5)), "of must be an event"),

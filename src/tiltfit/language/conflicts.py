@@ -72,7 +72,7 @@ def _contradiction(a: _Claim, b: _Claim) -> str | None:
     for s, t, order in ((a, b, ("first", "second")), (b, a, ("second", "first"))):
         if s.outcomes <= t.outcomes and s.low > t.high + _ROUNDING:
             same = s.outcomes == t.outcomes
-            return "both are about the same event" if same else f"the {order[0]} is a part of the {order[1]}"
+            return "both are about the same thing" if same else f"the {order[0]} is a part of the {order[1]}"
     if a.constraint.of is not None:
         return None
     if not a.outcomes & b.outcomes and a.low + b.low > 1 + _ROUNDING:

@@ -60,7 +60,7 @@ def _goes_on(a: tuple[str, str | None], b: tuple[str, str | None]) -> bool:
 
 
 def invalid(classes: Sequence[object]) -> tuple[BoolArray, BoolArray, BoolArray]:
-    """The labels that the scheme forbids at the start and at the end, and the pairs of neighbours; none for plain labels.
+    """The labels that the scheme forbids at the start and at the end, and the pairs it forbids; none for plain labels.
 
     BIO: an I follows the B or I of its entity. IOBES (if some tag is E or S): moreover, what B or I has opened goes on
     with I or E, and nothing else goes before I or E.
