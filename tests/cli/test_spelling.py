@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from tests.cli.ads import refused
+from tests.cli.ads import refused, run
 
 from tiltfit.cli.terminal import in_options
 
@@ -39,3 +40,12 @@ def test_commands_speak_of_their_options(tmp_path: Path) -> None:
         assert "Say which field to use with --text, or mend this record" in said
         given = ("train", tmp_path / "d.csv", *online, "-o", tmp_path / "m.tilt", "--text", "b")
         assert "Pass --delimiter." in refused(*given)
+
+
+def test_programs_get_the_option_at_fault(tmp_path: Path) -> None:
+    (tmp_path / "d.jsonl").write_text('{"text": "a b", "label": "x"}\n{"text": "b c", "label": "y"}\n')
+    code, out, _ = run("train", tmp_path / "d.jsonl", "-o", tmp_path / "m.tilt", "--max-iter", 0, "--json")
+    assert code == 2
+    found = json.loads(out)
+    assert (found["kind"], found["option"]) == ("DataError", "--max-iter")
+    assert found["error"].startswith("--max-iter 0 must be")

@@ -17,9 +17,9 @@ import typer
 
 from tiltfit.cli.checkpoint import Place, first, refuse_replacing, resume
 from tiltfit.cli.fitting import Job, nothing_to_learn
-from tiltfit.cli.stream_learner import ADVICE, StreamLearner
 from tiltfit.cli.online_options import Plan
 from tiltfit.cli.render import count
+from tiltfit.cli.stream_learner import ADVICE, StreamLearner
 from tiltfit.cli.stream_output import Status, Watch, show_end
 from tiltfit.cli.tasks import counts_of, noun_of
 from tiltfit.cli.terminal import INTERRUPTED, TERMINATED, Terminal

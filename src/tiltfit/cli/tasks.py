@@ -57,10 +57,7 @@ def task_of_data(ctx: typer.Context, task: str, sources: Sequence[str], constrai
 
 def task_of(ctx: typer.Context, path: Path, model: TiltClassifier | TiltTagger, sources: Sequence[str]) -> Task:
     """Return the task of a model; refuses options and data that it has no use for."""
-    from tiltfit import TiltTagger
-    from tiltfit.samples.task import DOCUMENTS, SEQUENCES
-
-    task = SEQUENCES if isinstance(model, TiltTagger) else DOCUMENTS
+    task = model.task
     what = f"{path} is a {task.estimator}"
     _refuse_foreign(ctx, task.name, what)
     for found, why in _signs_of_data(ctx, sources):

@@ -163,7 +163,10 @@ def _report(terminal: Terminal, error: Exception, options: Mapping[str, str]) ->
     of_file = isinstance(error, ConstraintError | ConstraintFileError)
     message = _message(error) if of_file else in_options(_message(error), options)
     terminal.error(message)
-    terminal.document({"error": one_line(message), "kind": type(error).__name__})
+    option = options.get(getattr(error, "parameter", None) or "")
+    terminal.document(
+        {"error": one_line(message), "kind": type(error).__name__, **({"option": option} if option else {})}
+    )
 
 
 def _message(error: Exception) -> str:
@@ -202,7 +205,8 @@ def _notes(terminal: Terminal, options: Mapping[str, str]) -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-# The library's messages name its parameters (``batch_size=0``); a command shows what is typed there.
+# The library names its parameters (``batch_size=0``); a command shows what is typed there. This is for display
+# alone: programs get the option at fault from ``error.parameter``.
 
 _OTHERWISE = {
     "n_jobs": "jobs", "random_state": "seed", "columns": "column", "top": "constraints_from_labels",
