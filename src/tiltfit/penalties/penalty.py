@@ -82,8 +82,8 @@ class Penalty(ABC):
         return self, np.arange(len(self), dtype=np.intp)
 
     def strongest_pull(self, support: FloatArray) -> float:
-        """The largest price that a soft row can have while m is a share: |U′| ≤ |U′(0)| or |U′(1)|, over c. Hard
-        rows: 0."""
+        """The largest price that a soft row can have while m is a share: max(abs(U′(0)), abs(U′(1))) / c. Hard rows:
+        0."""
         low, high = self.dual_bounds()
         ends = [np.abs(np.where(np.isfinite(bound), bound, 0.0)) for bound in (low, high)]
         bend = self.curvature_conjugate(np.clip(0.0, low, high))
