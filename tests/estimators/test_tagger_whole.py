@@ -261,7 +261,7 @@ def test_a_statistic_whose_change_disagrees_with_its_count():
         (expect.before("size", "size").about(1), ConstraintError, "before itself"),
         (expect.before("size", "contcat").about(1), UnknownLabelError, r'contcat.*Did you mean "contact"'),
         (expect.distinct("siz").about(1), UnknownLabelError, r'siz.*Did you mean "size"'),
-        (expect.short(below=0).about(1), ConstraintError, "whole number of at least 1 as below"),
+        (expect.short(below=0).about(1), ConstraintError, "an integer of at least 1 as below"),
         (expect.repeats(given=word("big")).about(1), UnsupportedError, "takes no condition on tokens"),
         (expect.appears("size", given=word("big")).about(1), UnsupportedError, "takes no condition on tokens"),
         (expect.repeats(of=expect.change()).about(1), UnsupportedError, "leave of= out"),

@@ -110,7 +110,7 @@ def test_attribute_lists_of_any_kind_and_half_characters() -> None:
 @pytest.mark.parametrize("templates", [TokenTemplates, AttributeTemplates])
 @pytest.mark.parametrize("size", [0, -1, "x", 2.0, True, MAX_SIZE + 1, 10**30, [16]])
 def test_bad_sizes_are_refused(templates: Any, size: object) -> None:
-    with pytest.raises(DataError, match=r"hashing=.* must be a whole number from 1 to 16777216"):
+    with pytest.raises(DataError, match=r"hashing=.* must be an integer from 1 to 16777216"):
         templates(hashing=size)
 
 

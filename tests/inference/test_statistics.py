@@ -104,7 +104,7 @@ def test_options_that_do_not_fit_are_refused():
         ConstraintError, match='"repeats" has no option "lables"; it takes labels, beyond. Did you mean "labels"'
     ):
         build("repeats", PLAIN, lables=["a"])
-    with pytest.raises(ConstraintError, match="whole number of at least 1 as below, not 0"):
+    with pytest.raises(ConstraintError, match="an integer of at least 1 as below, not 0"):
         build("short", PLAIN, below=0)
     with pytest.raises(ConstraintError, match="before itself"):
         build("before", PLAIN, first="a", then="a")
@@ -123,7 +123,7 @@ def test_a_name_is_registered_once():
 def test_fields_that_do_not_fit_are_refused():
     with pytest.raises(DataError, match="2 labels, but the table of what goes on has shape"):
         Fields(np.eye(3, dtype=bool), np.array([0, 1]), ("a", "b"))
-    with pytest.raises(DataError, match="fields −1 to 1"):
+    with pytest.raises(DataError, match="from −1 to 1"):
         Fields(np.eye(2, dtype=bool), np.array([0, 2]), ("a", "b"))
     with pytest.raises(DataError, match="Label 1 cannot go on with a segment of label 0"):
         Fields(np.ones((2, 2), dtype=bool), np.array([0, 1]), ("a", "b"))

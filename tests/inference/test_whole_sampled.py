@@ -214,8 +214,8 @@ def test_python_and_compiled_statistics_together():
 @pytest.mark.parametrize(
     ("labels", "n_steps", "burn_in", "message"),
     [
-        (np.zeros(5, dtype=np.int16), 1, 0, "one whole number a position, 72 in all"),
-        (np.zeros(72), 1, 0, "one whole number a position"),
+        (np.zeros(5, dtype=np.int16), 1, 0, "integers, one per position, 72 in all"),
+        (np.zeros(72), 1, 0, "integers, one per position"),
         (np.zeros(72, dtype=np.int16), 0, 0, "one step or more"),
         (np.zeros(72, dtype=np.int16), 1, -1, "no negative burn-in"),
     ],

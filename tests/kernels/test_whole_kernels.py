@@ -13,7 +13,7 @@ from tiltfit.inference.segmental import pack
 from tiltfit.kernels.form import measure, memories, new_tally, values
 from tiltfit.kernels.gibbs import open_tables, sweep
 from tiltfit.kernels.gibbs_logs import sweep_logs
-from tiltfit.kernels.mixture import Problem, new_room
+from tiltfit.kernels.mixture import Problem, new_sampler_room
 from tiltfit.kernels.priced import set_prices
 from tiltfit.kernels.propose import filter_forward
 
@@ -24,7 +24,7 @@ def one_sweep(chains, potentials, statistics, prices, labels, logs):
     problem = Problem(
         potentials.node, chains.offsets, chains.kind, open_tables(potentials.edge), form, prices[None], np.ones(n)
     )
-    room, tables = new_room(problem, 0, n), problem.tables
+    room, tables = new_sampler_room(problem, 0, n), problem.tables
     filter_forward(
         potentials.node, chains.offsets, chains.kind, tables, room.local, room.ahead, np.zeros(n, dtype=np.int8), 0, n
     )

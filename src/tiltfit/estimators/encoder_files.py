@@ -14,8 +14,7 @@ from tiltfit.estimators.packing import pack_strings, unpack_strings
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.edges import EdgeTemplates
-from tiltfit.features.hashed_text import HashedWords
-from tiltfit.features.text import WEIGHTINGS, BagOfWords
+from tiltfit.features.text import WEIGHTINGS, BagOfWords, HashedWords
 from tiltfit.features.tokens import TokenEncoder, TokenTemplates, written_names
 
 Arrays = dict[str, npt.NDArray[Any]]

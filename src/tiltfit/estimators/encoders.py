@@ -17,9 +17,8 @@ from scipy import sparse
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs
 from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.features.hashed_text import HashedWords
 from tiltfit.features.hashing import Buckets, joined
-from tiltfit.features.text import NO_WORDS, BagOfWords, fit_bag_of_words
+from tiltfit.features.text import NO_WORDS, BagOfWords, HashedWords, fit_bag_of_words
 
 Bag = BagOfWords | HashedWords
 Matrix = sparse.csr_array | npt.NDArray[np.float64]

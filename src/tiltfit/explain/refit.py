@@ -12,8 +12,8 @@ from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError
 from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.explain.view import check_nothing_lost
-from tiltfit.features.hashed_text import HashedWords
 from tiltfit.features.hashing import buckets
+from tiltfit.features.text import HashedWords
 from tiltfit.language.constraint import ConstraintSet
 
 

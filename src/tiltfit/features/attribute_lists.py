@@ -1,4 +1,4 @@
-"""Attributes that users made themselves, as for CRFsuite (``data.attributes`` says how they are written)."""
+"""Attributes that users made, as for CRFsuite (``data.attributes`` says how they are written)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class AttributeTemplates:
     hashing: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.min_count, bool) or not isinstance(self.min_count, int) or self.min_count < 1:
-            raise DataError(f"min_count={self.min_count!r} must be a whole number from 1 on.")
+        if type(self.min_count) is not int or self.min_count < 1:
+            raise DataError(f"min_count={self.min_count!r} must be an integer of at least 1.")
         check_hashing(self.hashing, self.min_count)
 
     def fit(self, items: Sequence[Attributes], offsets: IntArray) -> tuple[AttributeEncoder, sparse.csr_array]:
@@ -49,8 +49,8 @@ class AttributeEncoder:
     def transform(self, items: Sequence[Attributes], offsets: IntArray) -> sparse.csr_array:
         """Positions × attributes; without hashing, attributes that did not occur in fitting are dropped."""
         rows = AttributeRows.of(items)
-        if isinstance(self.names, Buckets):
-            return hashed(rows.matrix, rows.names, len(self.names))
+        if self.hashing is not None:
+            return hashed(rows.matrix, rows.names, self.hashing)
         columns = np.array([self._columns.get(name, -1) for name in rows.names], dtype=np.intp)
         known = np.flatnonzero(columns >= 0)
         place = (np.ones(len(known)), (known, columns[known]))
@@ -67,7 +67,7 @@ class AttributeEncoder:
 
     @property
     def hashing(self) -> int | None:
-        """Into how many columns attributes are hashed; None: they are not."""
+        """The number of columns into which attributes are hashed; None: they are not."""
         return len(self.names) if isinstance(self.names, Buckets) else None
 
     @cached_property

@@ -19,7 +19,7 @@ from scipy import sparse
 from tiltfit.errors import DataError
 
 SIZE = 2**18
-"""Columns where nobody says how many: of 100,000 different words, one in three then shares its column, and of the words
+"""The default number of columns: of 100,000 different words, one in three then shares its column, and of the words
 of one document next to none with another of them."""
 
 MAX_SIZE = 2**24
@@ -28,7 +28,7 @@ MAX_SIZE = 2**24
 
 @dataclass(frozen=True)
 class Buckets(Sequence[str]):
-    """The names of ``size`` hashed columns, ``hash 0`` and so on, each made when it is asked for.
+    """The names of ``size`` hashed columns, ``hash 0`` and so on, each made when it is needed.
 
     >>> names = Buckets(2**18, "title:")
     >>> len(names), names[5]
@@ -59,7 +59,7 @@ class Buckets(Sequence[str]):
 
 @dataclass(frozen=True)
 class JoinedNames(Sequence[str]):
-    """Names one part after the other, hashed or not; those that are hashed are made when they are asked for."""
+    """Names one part after the other, hashed or not; those that are hashed are made when they are needed."""
 
     parts: tuple[Buckets | tuple[str, ...], ...]
 
@@ -92,7 +92,7 @@ def joined(*parts: Buckets | tuple[str, ...]) -> Sequence[str]:
 
 
 def buckets(names: Sequence[str]) -> tuple[Buckets, ...]:
-    """Those of the columns with these names that are hashed."""
+    """The hashed parts of these names."""
     parts = names.parts if isinstance(names, JoinedNames) else (names,)
     return tuple(part for part in parts if isinstance(part, Buckets))
 
@@ -120,13 +120,13 @@ def hashed(matrix: sparse.csr_array, names: Sequence[str], size: int) -> sparse.
 
 def check_size(option: str, size: object) -> None:
     """DataError unless it is a number of columns that names can be hashed into."""
-    if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_SIZE:
-        raise DataError(f"{option}={size!r:.80} must be a whole number from 1 to {MAX_SIZE}, such as 2**18.")
+    if type(size) is not int or not 1 <= size <= MAX_SIZE:
+        raise DataError(f"{option}={size!r:.80} must be an integer from 1 to {MAX_SIZE}, such as 2**18.")
 
 
 def _hashes(names: Sequence[str]) -> npt.NDArray[np.uint32]:
     from sklearn.utils import murmurhash3_32
 
-    # "surrogatepass": half a character is a character of its own, not an error.
+    # "surrogatepass": half a character counts as a character, not as an error.
     found = (murmurhash3_32(name.encode("utf-8", "surrogatepass"), 0, True) for name in names)
     return np.fromiter(found, dtype=np.uint32, count=len(names))

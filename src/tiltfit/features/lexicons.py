@@ -36,13 +36,13 @@ def _entries(name: str, words: object) -> tuple[str, ...]:
     found = set()
     for word in words:
         if not isinstance(word, str):
-            raise DataError(f"The lexicon {name!r} holds {word!r}, which is no string.")
+            raise DataError(f"The lexicon {name!r} holds {word!r}, which is not a string.")
         found.add(" ".join(word.casefold().split()))
     return tuple(sorted(found - {""}))
 
 
 class LexiconMatcher:
-    """Which lexicons hold the token at each position: bit l is lexicon l."""
+    """The lexicons that hold the token at each position: bit l is lexicon l."""
 
     def __init__(self, lexicons: Mapping[str, Sequence[str]]) -> None:
         self._words: dict[str, int] = {}
@@ -56,7 +56,7 @@ class LexiconMatcher:
                     self._words[first] = self._words.get(first, 0) | 1 << bit
 
     def masks(self, types: Sequence[str], codes: IntArray, offsets: npt.NDArray[np.intp]) -> IntArray:
-        """One mask a position. ``types``: distinct tokens; ``codes``: the number of each position's."""
+        """One mask per position. ``types``: distinct tokens; ``codes``: the number of each position's."""
         forms = [(t.casefold(), core(t)) for t in types]
         words = self._words
         single = np.array([words.get(a, 0) | words.get(b, 0) for a, b in forms], dtype=np.int64)

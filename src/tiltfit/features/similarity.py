@@ -1,9 +1,9 @@
-"""Words that are used alike, found in unlabelled sequences: word lists for templates, from a few words that people say.
+"""Words that are used alike, found in unlabelled sequences: word lists for templates, from a few seed words.
 
     cos(e_v, e_w),   E = U·√S,   U·S·Vᵀ ≈ max(0, log n(w, c)·n / (n(w)·n(c)))
 
-The contexts c of a word w are the tokens just before it, just after it, and anywhere within ``window``, each of them a
-table of its own; the positive pointwise mutual information of all three is reduced to ``dimensions``. Schütze (1995);
+The contexts c of a word w are the tokens just before it, just after it, and anywhere within ``window``, each in a
+separate table; the positive pointwise mutual information of all three is reduced to ``dimensions``. Schütze (1995);
 Haghighi & Klein (2006) linked words to prototypes so.
 """
 
@@ -95,8 +95,8 @@ def similar_words(
 
 
 def _check_whole(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise DataError(f"{name}={value!r} must be a whole number from 1 on.")
+    if type(value) is not int or value < 1:
+        raise DataError(f"{name}={value!r} must be an integer of at least 1.")
 
 
 def _lower(tokens: Iterable[str], what: str) -> list[str]:
@@ -118,7 +118,7 @@ def _codes(rows: Sequence[Sequence[str]], words: Sequence[str], gap: int) -> Int
 
 
 def _tables(codes: IntArray, window: int, n_contexts: int) -> list[sparse.csr_array]:
-    """How often each context is just before a word, just after it, and within the window on either side."""
+    """Counts of how often each context is just before a word, just after it, and within the window on either side."""
     n_words = int(codes.max()) + 1
 
     def count(words: IntArray, contexts: IntArray) -> sparse.csr_array:

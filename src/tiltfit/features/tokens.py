@@ -6,7 +6,7 @@
     begin[-1]           there is no token before                end[+1]           there is no token after
     lower[~3]=the       within three tokens, wherever           in[~3]=titles     a class within three tokens
 
-Whatever depends on the spelling is computed once a distinct token; rows are then gathered for all positions.
+Whatever depends on the spelling is computed once per distinct token; rows are then gathered for all positions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FARTHEST = 10
 
 @dataclass(frozen=True)
 class TokenTemplates:
-    """Which attributes a token gets.
+    """The attributes that a token gets.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ class TokenTemplates:
         At which neighbours classes are looked at. By default from −2 to 2.
     nearby, classes_nearby : tuple of int
         Not by default. Distances: the tokens in lower case, or the classes, that occur within so many tokens on either
-        side or here, wherever. Neighbours then share attributes, so that what is learned of one token speaks of those
-        around it: long fields, few labels.
+        side or here, wherever. Neighbours then share attributes, so that what is learned of one token applies to
+        those around it: for long fields and few labels.
     buckets : int
         Into how many parts a sequence is cut to say where the token stands, by default 4; 0: not at all.
     min_count : int
         Attributes that occur less often in fitting are dropped. By default 1: none.
     hashing : int, optional
-        None: an attribute has a column of its own if it occurs in fitting. A number such as 2**18: attributes are
+        None: every attribute that occurs in fitting has a column. A number such as 2**18: attributes are
         hashed into so many columns, new ones as well.
     """
 
@@ -90,8 +90,8 @@ class TokenTemplates:
         object.__setattr__(self, "lexicons", check_lexicons(self.lexicons))
         for name, least, most in (("buckets", 0, 1000), ("min_count", 1, 2**31)):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise DataError(f"{name}={value!r} must be a whole number from {least} to {most}.")
+            if type(value) is not int or not least <= value <= most:
+                raise DataError(f"{name}={value!r} must be an integer from {least} to {most}.")
         check_hashing(self.hashing, self.min_count)
 
     def fit(self, tokens: Sequence[str], offsets: IntArray) -> tuple[TokenEncoder, sparse.csr_array]:
@@ -150,7 +150,7 @@ class TokenTemplates:
         return found
 
     def _families(self, types: Sequence[str]) -> list[tuple[str, Incidence, Offsets]]:
-        """What the spelling of each type tells; the two further types are the outside before and after a sequence."""
+        """The families of attributes by spelling; the two further types are the outside before and after a sequence."""
         classes = classifier(self.patterns)
         rows: list[tuple[str, Callable[[str], Sequence[str]], Offsets]] = [
             ("w", lambda t: (t,), self.identity),
@@ -178,7 +178,7 @@ class TokenTemplates:
         return found + _windows("in", Block(kind, lists), offsets, self.classes_nearby)
 
     def _nearby_blocks(self, types: Sequence[str], codes: IntArray, offsets: IntArray) -> list[tuple[Block, list[str]]]:
-        """What occurs within a distance, wherever: tokens, and classes by pattern."""
+        """Attributes anywhere within a distance: tokens, and classes by pattern."""
         found: list[tuple[Block, list[str]]] = []
         if self.nearby:
             words = Block(codes, Incidence.of([(t.lower(),) for t in types]))
@@ -198,7 +198,7 @@ class TokenEncoder:
 
     def transform(self, tokens: Sequence[str], offsets: IntArray) -> sparse.csr_array:
         """Positions × attributes; without hashing, attributes that did not occur in fitting are dropped."""
-        if isinstance(self.names, Buckets):
+        if self.templates.hashing is not None:
             return self.templates.fit(tokens, offsets)[1]
         known = self._columns
         blocks = [
@@ -276,12 +276,10 @@ def _whole_numbers(name: str, value: object, least: int, most: int) -> tuple[int
         value = (0,) if value else ()
     if isinstance(value, Iterable) and not isinstance(value, str):
         found = tuple(value)
-        whole = all(isinstance(v, int | np.integer) and not isinstance(v, bool) and least <= v <= most for v in found)
+        whole = all(np.issubdtype(type(v), np.integer) and least <= v <= most for v in found)
         if whole and len(set(found)) == len(found):
             return tuple(sorted(int(v) for v in found))
-    raise DataError(
-        f"{name}={value!r} must be different whole numbers from {least} to {most}, such as (0,); () is off."
-    )
+    raise DataError(f"{name}={value!r} must be different integers from {least} to {most}, such as (0,); () is off.")
 
 
 def check_patterns(option: str, patterns: object) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
     p(y | x) ∝ exp(Σ_t node[t, y_t] + Σ_t edge[kind[t], y_{t−1}, y_t])
 
-Cost O(N·L²) in time; beside the results, memory for one sequence a thread, or for eight side by side.
+Cost O(N·L²) in time; beside the results, memory for one sequence per thread, or for eight side by side.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Chains:
         return np.flatnonzero(inner)
 
     def spread(self, values: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-        """One value a sequence → one a position."""
+        """One value per sequence → one per position."""
         return np.repeat(values, self.lengths, axis=0)
 
     def positions(self, sequences: IntArray) -> IntArray:
@@ -144,7 +144,7 @@ class Chains:
     ) -> Marginals:
         """log Z of every sequence, marginals of nodes, and the sums of edge marginals over weighted sequences.
 
-        ``overwrite``: node marginals may take the place of the potentials, which nobody needs any more. A sequence
+        ``overwrite``: node marginals may overwrite the potentials. A sequence
         without any possible labelling has log Z = −inf and marginals 0.
         """
         node, edge = self.checked(potentials, overwrite=overwrite)
@@ -175,8 +175,8 @@ class Chains:
         return self.infer(potentials, workers, weight=weight)
 
     def best(self, potentials: Potentials, workers: Workers | None = None) -> tuple[IntArray, FloatArray]:
-        """The most probable labelling (Viterbi), one label a position, and its score, the sum of its potentials, one a
-        sequence. Where no labelling is possible: −1 and −inf."""
+        """The most probable labelling (Viterbi), one label per position, and its score, the sum of its potentials,
+        one per sequence. Where no labelling is possible: −1 and −inf."""
         from tiltfit.kernels.decode import best_labels
 
         node, edge = self.checked(potentials)
@@ -203,7 +203,7 @@ class Chains:
         return labels, score
 
     def score(self, potentials: Potentials, labels: IntArray) -> FloatArray:
-        """The sum of potentials of these labels, one a position, of every sequence."""
+        """The sum of potentials of these labels (one per position), for every sequence."""
         node, edge = self.checked(potentials)
         terms, second = node[np.arange(len(labels)), labels], self.second
         terms[second] += edge[self.kind[second], labels[second - 1], labels[second]]
@@ -244,7 +244,7 @@ class Chains:
         return np.flatnonzero(self.best(potentials, workers)[1] == -np.inf)
 
     def tangent(self, potentials: Potentials, workers: Workers, weight: FloatArray) -> ChainTangent:
-        """How marginals move with the potentials; ``weight``: one per sequence."""
+        """The derivatives of marginals by the potentials; ``weight``: one per sequence."""
         from tiltfit.inference.tangent import ChainTangent
 
         return ChainTangent(self, potentials, workers, weight)

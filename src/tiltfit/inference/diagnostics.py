@@ -1,6 +1,6 @@
-"""How much a series of a Markov chain is worth: effective sample size and split-R̂.
+"""The worth of a series of a Markov chain: effective sample size and split-R̂.
 
-Series are arrays [m] or [m, S], one column a quantity; answers are numbers or arrays [S].
+Series are arrays [m] or [m, S], one column per quantity; answers are numbers or arrays [S].
 """
 
 from __future__ import annotations

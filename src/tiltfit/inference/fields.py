@@ -1,4 +1,4 @@
-"""Fields: what labels speak of, and where one of their segments ends and the next begins."""
+"""Fields: what labels are about, and where one of their segments ends and the next begins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Segment(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Fields:
     """``continues[i, j]``: whether a token labelled j goes on with the segment of the token before it, labelled i.
-    ``field[i]``: the number of the field that label i speaks of, −1 for none. ``names``: what fields are called.
+    ``field[i]``: the number of the field of label i, −1 for none. ``names``: what fields are called.
 
     With plain labels every label is a field and goes on with itself. With BIO or IOBES labels fields are entities.
     A token never goes on with the segment of another field.
@@ -44,14 +44,16 @@ class Fields:
         if self.continues.shape != (n, n):
             raise DataError(f"There are {n} labels, but the table of what goes on has shape {self.continues.shape}.")
         if n and not -1 <= self.field.min() <= self.field.max() < len(self.names):
-            raise DataError(f"Labels speak of fields −1 to {len(self.names) - 1}, not {self.field.tolist()}.")
+            raise DataError(
+                f"Fields of labels must be numbers from −1 to {len(self.names) - 1}, not {self.field.tolist()}."
+            )
         if np.any(self.continues & (self.field[:, None] != self.field[None, :])):
             i, j = np.argwhere(self.continues & (self.field[:, None] != self.field[None, :]))[0]
-            raise DataError(f"Label {j} cannot go on with a segment of label {i}: they speak of different fields.")
+            raise DataError(f"Label {j} cannot go on with a segment of label {i}: they have different fields.")
 
     @classmethod
     def plain(cls, names: Sequence[Hashable]) -> Fields:
-        """Every label is a field of its own."""
+        """Every label is a field."""
         return cls(np.eye(len(names), dtype=np.bool_), np.arange(len(names)), tuple(names))
 
     @classmethod

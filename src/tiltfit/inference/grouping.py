@@ -1,4 +1,4 @@
-"""Which sequences are worked on side by side, and in which chunks: by the data alone, not by the number of threads."""
+"""The choice of sequences to work on side by side, and of chunks: by the data alone, not by the number of threads."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Grouping:
 
     @property
     def is_grouped(self) -> bool:
-        """Whether there is a group of eight; if not, ``members`` are all sequences in their order."""
+        """True if there is a group of eight; if not, ``members`` are all sequences in their order."""
         return len(self.groups) <= len(self.members)
 
 
@@ -58,8 +58,8 @@ def grouped(lengths: IntArray, n_kinds: int, n_labels: int) -> Grouping:
 
 
 def _eights(lengths: IntArray, longest: int) -> list[int]:
-    """Where groups of eight begin, of sequences sorted by length, none longer than ``longest``: the longest first, and
-    one that is too long for the seven before it is left alone, so that those left over are short."""
+    """The begins of groups of eight, of sequences sorted by length, none longer than ``longest``: the longest first,
+    and one that is too long for the seven before it is left alone, so that those left over are short."""
     found, sums, end = [], [0, *np.cumsum(lengths).tolist()], int(np.searchsorted(lengths, longest, side="right"))
     while end >= _ABREAST:
         begin = end - _ABREAST

@@ -127,7 +127,7 @@ class Independent:
 def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: bool = False) -> Marginals:
     """log Z and marginals of every position. A position whose labels are all forbidden has log Z = −inf and p = 0.
 
-    ``overwrite``: the marginals may take the place of the potentials, which nobody needs any more.
+    ``overwrite``: the marginals may overwrite the potentials.
 
     >>> import numpy as np
     >>> infer(Potentials(np.log([[1.0, 3.0]]))).node.tolist()

@@ -1,4 +1,4 @@
-"""What goes into inference and what comes out, for classifiers and for chains."""
+"""The input and the output of inference, for classifiers and for chains."""
 
 from __future__ import annotations
 

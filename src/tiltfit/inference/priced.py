@@ -24,7 +24,7 @@ from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 HOW = ("auto", "exact", "sampled")
 _AFFORDABLE = 50  # steps of the sampler that one exact inference may take the time of: an exact dual needs few of them
-_STEPS, _BURN_IN = 300, 50  # where nobody says how many
+_STEPS, _BURN_IN = 300, 50  # where the caller does not say how many
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,5 +146,5 @@ class PricedChains(Chains):
 
 
 def marginals(found: WholeMarginals) -> Marginals:
-    """What solvers look at."""
+    """The part that solvers look at."""
     return Marginals(found.log_z, found.node, found.edge, found.whole)

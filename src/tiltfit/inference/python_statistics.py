@@ -43,7 +43,7 @@ def sample_plain(
     weight: FloatArray,
     burn_in: int,
 ) -> Steps:
-    """As ``WholeChains.sample``: a proposal of all labels and a Gibbs sweep, step by step. O(N·L) changes a step."""
+    """As ``WholeChains.sample``: a proposal of all labels and a Gibbs sweep, step by step. O(N·L) changes per step."""
     node, edge = chains.checked(potentials)
     n = len(chains)
     result = Steps(
@@ -188,7 +188,7 @@ def _priced(statistics: Sequence[Statistic], prices: FloatArray, labels: Labels)
 
 
 def _highest(statistics: Sequence[Statistic], prices: FloatArray) -> float:
-    """What Σ price·g cannot exceed; inf if that is not known."""
+    """A bound that Σ price·g cannot exceed; inf if that is not known."""
     total = 0.0
     for statistic, price in zip(statistics, prices, strict=True):
         if price > 0.0 or (price < 0.0 and statistic.least == -np.inf):

@@ -239,7 +239,7 @@ class _Numbers:
 
 @dataclass
 class _Tables:
-    """What statistics get from each of these, as in ``kernels.form.Form``."""
+    """The terms of statistics by these numbers, as in ``kernels.form.Form``."""
 
     numbers: _Numbers
     base: FloatArray

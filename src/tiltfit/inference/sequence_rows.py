@@ -1,8 +1,8 @@
-"""Rows that speak of one sequence each: their prices are found sequence by sequence.
+"""Rows that are about one sequence each: their prices are found sequence by sequence.
 
     min_q  Σ_s w_s D(q_s ‖ p_s) + Σ_r U_r(m_r(q)),      m_r = scale_r·E_q[f_r] + offset_r
 
-falls apart into one small problem a sequence (``kernels.sequences``), all solved in one parallel pass.
+falls apart into one small problem a sequence (``kernels.sequence_rows``), all solved in one parallel pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 
 if TYPE_CHECKING:
-    from tiltfit.kernels.sequences import Edges, Firings
+    from tiltfit.kernels.sequence_rows import Edges, Firings
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Solution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SequenceRows:
-    """Row r speaks of ``sequence[r]``; ``kind`` and ``parameters`` are its penalty as ``Penalty.instance_form`` has
+    """Row r is about ``sequence[r]``; ``kind`` and ``parameters`` are its penalty as ``Penalty.instance_form`` has
     it, ``scale`` (> 0) and ``offset`` make its mean of E[f_r]. A sequence may have any number of rows.
     """
 
@@ -89,7 +89,7 @@ class SequenceRows:
         where those that cannot hold end.
         """
         from tiltfit.kernels.chain import aligned, edge_tables
-        from tiltfit.kernels.sequences import solve_sequences
+        from tiltfit.kernels.sequence_rows import solve_sequences
 
         node, edge = self.chains.checked(potentials, overwrite=overwrite)
         base, n_labels = edge_tables(edge), node.shape[1]
@@ -153,7 +153,7 @@ class SequenceRows:
     def _layout(self) -> tuple[IntArray, IntArray, Edges, Firings]:
         """As the kernel takes it: rows by sequence (``order``, ``indptr``), what fires on edges and on nodes."""
         from tiltfit.kernels.chain import padded
-        from tiltfit.kernels.sequences import Edges
+        from tiltfit.kernels.sequence_rows import Edges
 
         order = np.argsort(self.sequence, kind="stable").astype(np.intp)
         counts = np.bincount(self.sequence, minlength=len(self.chains))
@@ -202,7 +202,7 @@ class SequenceRows:
 
 def _firings(features: Features, slot: IntArray, n_places: int, tables: FloatArray) -> Firings:
     """Entries by place, and within a place by row."""
-    from tiltfit.kernels.sequences import ENTRY, Firings
+    from tiltfit.kernels.sequence_rows import ENTRY, Firings
 
     order = np.lexsort((features.table, features.row, features.place))
     entries = np.empty(len(order), dtype=ENTRY)

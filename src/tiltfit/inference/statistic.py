@@ -3,7 +3,7 @@
 Those that come with the library are in ``statistics``, made by functions or by name; ``statistics.register`` gives a
 name to others. Sums over segments (``segmental.Segmental``) are known to kernels: exact inference, fast sampling, a
 decoder that proves what it found. Any other statistic is called from Python: sampling takes N·L calls of ``change`` and
-2·n of ``count`` a step, decoding looks at the chain's best label sequences, and there is no exact inference.
+2·n of ``count`` per step, decoding looks at the chain's best label sequences, and there is no exact inference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOLERANCE = 1e-9
 class Statistic(ABC):
     """g(y): a number that a whole label sequence y has. Labels are numbers, in the order of the classes.
 
-    Write ``name`` and ``count``. Write ``change`` too where it is cheaper than counting twice: the sampler asks it for
+    Write ``name`` and ``count``. Also write ``change`` where it is cheaper than counting twice: the sampler asks it for
     every label at every position. ``least`` says below what ``count`` never falls, if that is known: a decoder can then
     prove that its answer is the best one, and a price of −inf is allowed if it is at least 0. ``most`` says above what
     it never rises. Both methods must leave ``labels`` as they are and depend on nothing else; ``check_statistic`` tries
@@ -59,7 +59,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def count(self, labels: Labels) -> float:
-        """g(labels), a finite number; ``labels``: one class number a token, of one sequence, at least one token."""
+        """g(labels), a finite number; ``labels``: one class number per token of one sequence, at least one."""
 
     def change(self, labels: Labels, t: int, label: int) -> float:
         """g of the sequence whose label at t (from 0) is ``label``, less g(labels); 0 if that is its label already."""
@@ -76,7 +76,7 @@ def check_statistic(statistic: Statistic, n_labels: int, *, n_sequences: int = 5
     rng = np.random.default_rng(seed)
     for _ in range(n_sequences):
         labels = rng.integers(0, n_labels, rng.integers(1, 13)).astype(np.intp)
-        if rng.random() < 0.5:  # long segments, too
+        if rng.random() < 0.5:  # also long segments
             labels = np.sort(labels)
         t, label = int(rng.integers(len(labels))), int(rng.integers(n_labels))
         _check_one(statistic, labels, t, label)

@@ -92,13 +92,13 @@ def appears(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
 
 @register_statistic("missing")
 def missing(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
-    """How many of these fields (of all if none is named) have no segment. At a price of −inf, all must appear."""
+    """The number of these fields (of all if none is named) without a segment. At a price of −inf, all must appear."""
     return Segmental("missing", fields, tuple(Counted((f,), (1.0, 0.0)) for f in fields.numbers(labels)))
 
 
 @register_statistic("distinct")
 def distinct(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
-    """How many of these fields (of all if none is named) have a segment."""
+    """The number of these fields (of all if none is named) with a segment."""
     return Segmental("distinct", fields, tuple(Counted((f,), (0.0, 1.0)) for f in fields.numbers(labels)))
 
 
@@ -129,5 +129,5 @@ def short(fields: Fields, labels: Sequence[Hashable] = (), below: int = 2) -> Se
 
 
 def _natural(name: str, option: str, value: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConstraintError(f'The statistic "{name}" takes a whole number of at least 1 as {option}, not {value!r}.')
+    if type(value) is not int or value < 1:
+        raise ConstraintError(f'The statistic "{name}" takes an integer of at least 1 as {option}, not {value!r}.')

@@ -138,5 +138,5 @@ class Structure(Protocol):
         ...
 
     def tangent(self, potentials: Potentials, workers: Workers, weight: FloatArray) -> Tangent:
-        """How marginals move with the potentials; ``weight``: one per instance."""
+        """The derivatives of marginals by the potentials; ``weight``: one per instance."""
         ...

@@ -1,4 +1,4 @@
-"""How marginals move along a direction: ∂/∂ε E_{s + ε·d}[f] = Cov(f, d), a Hessian–vector product of log Z.
+"""Derivatives of marginals along a direction: ∂/∂ε E_{s + ε·d}[f] = Cov(f, d), a Hessian–vector product of log Z.
 
 Generalized expectation and entropy regularisation have such gradients. ``Tangent`` infers once and keeps what the
 derivative needs; ``along`` then costs about as much as inference again, O(N·L) on independent positions and O(N·L²) on
@@ -22,7 +22,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 
 @dataclass(frozen=True, eq=False)
 class Direction:
-    """How potentials move: by node[place[t]] at position t (−1: not at all), and by ``edge`` on edges."""
+    """A movement of potentials: by node[place[t]] at position t (−1: not at all), and by ``edge`` on edges."""
 
     place: npt.NDArray[np.int32]
     node: FloatArray

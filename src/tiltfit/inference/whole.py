@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tiltfit.kernels.memory import Memory
 
 _CHUNKS = 32  # so many sums over sequences at most
-_CHUNK = 8192  # positions in a chunk, at least: kernels are called once a chunk and step
+_CHUNK = 8192  # positions in a chunk, at least: kernels are called once per chunk and step
 _ROOM = 1 << 22  # numbers in all sums of edges together, about
 MAX_ROWS = 400_000  # of dynamic programming
 _STEP = 40.0  # operations of ``cost`` in the time of a step of the sampler, by position and label
@@ -81,7 +81,7 @@ class WholeChains:
         return pack(self._segmental) if len(self._segmental) == len(self.statistics) else None
 
     def cost(self) -> FloatArray:
-        """About how many operations ``exact`` takes a sequence if it can drop nothing; inf where it cannot be used.
+        """About how many operations ``exact`` takes per sequence if it can drop nothing; inf where it cannot be used.
 
         Σ_t (what can be remembered after t labels, of which there are no more than L^t lists)·L²·4, and four times that
         if it is too much to be laid out in advance. Then what is unlikely is dropped, so it is often far less.
@@ -126,7 +126,7 @@ class WholeChains:
         from tiltfit.kernels.memory import new_gains
         from tiltfit.kernels.plan import new_few, new_plan
         from tiltfit.kernels.whole import infer_whole
-        from tiltfit.kernels.whole_back import new_room
+        from tiltfit.kernels.whole_back import new_memory_room
         from tiltfit.kernels.whole_few import infer_all
 
         node, edge = self.chains.checked(potentials)
@@ -150,7 +150,7 @@ class WholeChains:
                     )  # fmt: skip
                 if not np.any(np.isnan(log_z[cuts[a] : cuts[b]])):
                     return
-                room = new_room(form, memory, longest, max_rows)
+                room = new_memory_room(form, memory, longest, max_rows)
                 for c in range(a, b):
                     infer_whole(
                         node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, weights, tol,
@@ -159,14 +159,14 @@ class WholeChains:
 
             (workers or Workers()).run(run, (1e6 * work[cuts]).astype(np.int64))
             edges = sums.sum(axis=0)
-        log_z = self._told_apart(log_z, potentials, prices, workers)
+        log_z = self._with_possible(log_z, potentials, prices, workers)
         refused = np.flatnonzero(np.isnan(log_z))
         marginals[self.chains.positions(refused)], means[refused] = np.nan, np.nan
         return WholeMarginals(
             log_z, marginals, edges, means, refused, np.empty((0, len(self.statistics))), np.full(n, np.nan)
         )
 
-    def _told_apart(
+    def _with_possible(
         self, log_z: FloatArray, potentials: Potentials, prices: FloatArray, workers: Workers | None
     ) -> FloatArray:
         """NaN where no mass was left only because numbers have an end: there are possible labels after all."""
@@ -189,7 +189,7 @@ class WholeChains:
         (``python_statistics``).
         """
         from tiltfit.kernels.chain import edge_tables
-        from tiltfit.kernels.whole_best import best_whole, new_room
+        from tiltfit.kernels.whole_best import best_whole, new_search_room
 
         node, edge = self.chains.checked(potentials)
         prices, form, memory = self._rows(whole, node.shape[1]), self.form, self._memory
@@ -199,7 +199,7 @@ class WholeChains:
         proven, tables = np.zeros(len(self.chains), dtype=np.bool_), edge_tables(edge)
 
         def run(a: int, b: int) -> None:
-            room = new_room(form, memory, int(self.chains.lengths[a:b].max()), max_rows)
+            room = new_search_room(form, memory, int(self.chains.lengths[a:b].max()), max_rows)
             best_whole(
                 node, self.chains.offsets, self.chains.kind, tables.log, form, memory, prices, room, labels, scores,
                 proven, a, b,
@@ -229,7 +229,7 @@ class WholeChains:
         weight: FloatArray | None = None,
         burn_in: int = 0,
     ) -> WholeMarginals:
-        """Means over ``n_steps`` steps of one Markov chain a sequence, after ``burn_in`` more that are not counted.
+        """Means over ``n_steps`` steps of one Markov chain per sequence, after ``burn_in`` more that are not counted.
 
         A step is a proposal of all labels and a Gibbs pass over them. Chains go on from ``state``, whose labels are
         drawn anew where they have become impossible; the answer's ``state`` is where they end, and the one given is

@@ -1,4 +1,4 @@
-"""What whole-sequence inference gives: expectations, the best label sequences, and where the sampler is."""
+"""Results of whole-sequence inference: expectations, the best label sequences, and where the sampler is."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tiltfit.inference.chain import Chains
 
 @dataclass(frozen=True, eq=False)
 class SamplerState:
-    """Where the Markov chains of n sequences are, a value that can be kept, saved, and gone on from again.
+    """The state of the Markov chains of n sequences: a value that can be kept, saved, and continued from.
 
-    ``labels[N]``: one label a position, all −1 in a sequence whose chain has not begun. ``seed`` and ``round``, the
+    ``labels[N]``: one label per position, all −1 in a sequence whose chain has not begun. ``seed`` and ``round``, the
     number of calls so far, say which random numbers come next: each sequence has its own stream of them, by its number.
     """
 
@@ -30,14 +30,14 @@ class SamplerState:
         return int(np.random.SeedSequence([self.seed % 2**64, self.round]).generate_state(1, np.uint64)[0])
 
     def after(self, labels: npt.NDArray[np.int16]) -> SamplerState:
-        """Where the chains are after a call."""
+        """The state after a call."""
         return SamplerState(labels, self.seed, self.round + 1)
 
     def fitting(self, chains: Chains, n_labels: int) -> npt.NDArray[np.int16]:
         """A copy of the labels; those that are not labels become −1."""
         n = int(chains.offsets[-1])
         if np.shape(self.labels) != (n,) or not np.issubdtype(self.labels.dtype, np.integer):
-            raise DataError(f"The labels of a state are one whole number a position, {n} in all, as by start().")
+            raise DataError(f"The labels of a state must be integers, one per position, {n} in all: see start().")
         known = (self.labels >= 0) & (self.labels < n_labels)
         return np.ascontiguousarray(np.where(known, self.labels, -1), dtype=np.int16)
 
@@ -71,7 +71,7 @@ class Best(NamedTuple):
     """The best label sequences, ``labels[N]`` (−1 where none was found).
 
     ``scores[n]``: their potentials and priced statistics added up (−inf where none was found).
-    ``proven[n]``: whether it is certain that there is no better one.
+    ``proven[n]``: True where it is certain that there is no better one.
     """
 
     labels: IntArray

@@ -1,5 +1,5 @@
-"""Everything that is compiled. A module of kernels is loaded when it is first asked for, ``kernels.vectors`` for one:
-what is imported here costs nobody Numba before there is something to compute."""
+"""Everything that is compiled. A module of kernels is loaded when it is first used, such as ``kernels.vectors``, so
+that Numba is imported only when there is something to compute."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ half of the time of one sequence after the other.
 
 **When is that exact?** If all scores are finite, a_t = (a_{t−1}Φ)∘ψ_t·c_t ≥ min Φ·min ψ_t·Σa_{t−1}·c_t ≥ e^−D for all
 labels, D as in ``chain``. Then the rule given there holds wherever e^−D ≥ e^D·10⁻²⁹⁰, that is D ≤ 333. All other groups
-(with labels that are forbidden, for one) are left to ``chain``.
+(such as those with forbidden labels) are left to ``chain``.
 
 Sequences of a group should be of about the same length. Past the end of one c is 0, hence a, b and V as well, and all
 that they add.
@@ -38,7 +38,7 @@ _WIDEST_SPREAD = 330.0
 
 
 class GroupScratch(NamedTuple):
-    """Room for one group at a time, of up to n steps: one a thread."""
+    """Room for one group at a time, of up to n steps: one per thread."""
 
     local: FloatArray  # [n, P, 8], P above L: ψ, then the node marginals
     ahead: FloatArray  # [n, P, 8]: a

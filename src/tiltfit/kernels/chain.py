@@ -12,7 +12,7 @@ once, at the end.
 the spread of the finite scores of a row plus that of the finite entries of T. If no a_t(y) lies strictly between 0 and
 e^D·10⁻²⁹⁰, then no product in the next step can underflow, so (by induction) the zeros of a are exactly the labels
 that cannot be reached, and all else has its full precision. Then b, kept at zero where a is, is at most 1/a: it cannot
-overflow; and where b underflows, a·b is off by less than 10⁻³⁰⁰. So one comparison a sequence, against the least a
+overflow; and where b underflows, a·b is off by less than 10⁻³⁰⁰. So one comparison per sequence, against the least a
 above zero, decides; forbidden labels and transitions cost nothing. Sequences that fail go through ``rescue``.
 """
 
@@ -47,7 +47,7 @@ class Tables(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one sequence at a time, of up to n positions: one a thread."""
+    """Room for one sequence at a time, of up to n positions: one per thread."""
 
     local: FloatArray  # [n, P]: ψ, then the node marginals
     ahead: FloatArray  # [n, P]: a
@@ -211,7 +211,7 @@ def forward(
 
 @kernel
 def exact(scratch: Scratch, spread: float) -> bool:
-    """Whether the forward pass has lost nothing, by the rule above; ``spread`` is D."""
+    """Return whether the forward pass has lost nothing, by the rule above; ``spread`` is D."""
     return exact_enough(min(scratch.least[0], scratch.least[1], scratch.least[2], scratch.least[3]), spread)
 
 

@@ -18,7 +18,7 @@ from tiltfit.kernels.constants import ABREAST
 
 @kernel
 def _all_possible(tables: Tables, n_labels: int) -> bool:
-    """Whether no edge is forbidden."""
+    """Return whether no edge is forbidden."""
     for k in range(len(tables.log)):
         for i in range(n_labels):
             for j in range(n_labels):

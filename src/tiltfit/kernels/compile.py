@@ -1,4 +1,4 @@
-"""How kernels are compiled: on first call, without the GIL, cached on disk where that is possible.
+"""Compilation of kernels: on first call, without the GIL, cached on disk where that is possible.
 
 Kernels are free functions over arrays. So that ``import tiltfit`` and ``tiltfit --help`` do not pay for Numba, modules
 of kernels are imported inside the functions that call them; or named through their package, which loads them when they
@@ -24,7 +24,7 @@ logger = logging.getLogger("tiltfit")
 # potential, and results must not depend on how a loop was vectorised.
 _OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
 
-# A number that is written out is a type of its own to Numba: all that it is passed to is compiled once more for it.
+# To Numba a literal number has its own type: all that it is passed to would be compiled once more for it.
 ZERO = cast(int, np.int64(0))
 
 

@@ -14,7 +14,7 @@ from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.exponential import exp_of_negative
 from tiltfit.kernels.rescue import exp_all, log_forward, log_product, log_sum
 
-_NONE = -800.0  # the logarithm of what counts as zero: its exponential is 0, and 0·(−800) is no NaN
+_NONE = -800.0  # the logarithm of what counts as zero: its exponential is 0, and 0·(−800) is not NaN
 
 
 @kernel

@@ -44,7 +44,7 @@ class Form(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """What each of n label sequences amounts to."""
+    """The counts of each of n label sequences."""
 
     counts: IndexArray  # [n, J + 1]: the last is nobody's
     shorts: IndexArray  # [n, Q]
@@ -53,7 +53,7 @@ class Tally(NamedTuple):
 
 
 def memories(form: Form, n: int) -> FloatArray:
-    """How many different things can be remembered after 1, …, n labels, at most (see ``memory``). O(n·J·C)."""
+    """The most different things that can be remembered after 1, …, n labels (see ``memory``). O(n·J·C)."""
     ways = np.zeros(n * form.counters.shape[1] + 1)  # by the sum of all counters, each up to its cap
     ways[0] = 1.0
     for cap in form.cap:

@@ -114,8 +114,8 @@ def _look_around(
     continues: IndexArray, field: IndexArray, labels: IndexArray, start: int, n: int, here: int, following: IndexArray,
     head: IndexArray, ahead: IndexArray, seen: IndexArray,
 ) -> tuple[Integer, Integer]:  # fmt: skip
-    """What lies to the right of ``here`` and where each field comes first to its left; the label to its left, and how
-    long its segment is there. O(n)."""
+    """Find what lies to the right of ``here`` and where each field comes first to its left. Returns the label to its
+    left, and how long its segment is there. O(n)."""
     for f in range(len(head)):
         head[f], seen[f] = n, n
     right = np.uint32(len(field) - 1)

@@ -1,4 +1,4 @@
-"""What is known of labels, as places c = position·L + label in a flat array of positions × labels.
+"""Known labels, as places c = position·L + label in a flat array of positions × labels.
 
     Σ_k w_k·s[c_k]        ω∘p − Σ_k w_k·e(c_k),  e(c) one at c and else zero
 

@@ -41,7 +41,7 @@ class Memory(NamedTuple):
 
 
 class Gains(NamedTuple):
-    """What one set of prices adds, in logarithms."""
+    """The gains of one set of prices, in logarithms."""
 
     up: FloatArray  # [J, C + 1]: the start of one more segment
     rest: FloatArray  # [J, C + 1]: the best that further ones can add
@@ -136,7 +136,7 @@ def _set_counter(form: Form, whole: FloatArray, i: int, gains: Gains, j: int) ->
 
 
 class Rows(NamedTuple):
-    """Room for memories, one a row; the rows of one position follow one another. Values of rows are kept elsewhere."""
+    """Room for memories, one per row; the rows of a position follow one another. Values of rows are kept elsewhere."""
 
     code: IndexArray  # [m]: the memory
     rest: FloatArray  # [m]: the most that starts can still add
@@ -210,7 +210,7 @@ def link(memory: Memory, gains: Gains, rows: Rows, first: int, last: int, stamp:
 
 @kernel
 def _find(slots: IndexArray, code: IndexArray, new: int, stamp: int, mask: int) -> int:
-    """Where the memory ``new`` is in the hash table, or the empty place for it."""
+    """The place of the memory ``new`` in the hash table, or the empty place for it."""
     mixed = new * 0x2545F4914F6CDD1D
     place = (mixed ^ (mixed >> 32)) & mask
     while slots[1, place] == stamp and code[slots[0, place]] != new:
@@ -239,7 +239,7 @@ def begin(memory: Memory, gains: Gains, rows: Rows) -> None:
 
 @kernel
 def final_gain(memory: Memory, gains: Gains, rows: Rows, row: int) -> float:
-    """What the end of the sequence adds, with the change of ``rest``."""
+    """The gain at the end of the sequence, with the change of ``rest``."""
     total, code = -rows.rest[row], rows.code[row]
     for j in range(len(memory.shift)):
         total += gains.final[j, (code >> memory.shift[j]) & memory.mask[j]]

@@ -6,7 +6,7 @@ mixture does.
 
 Every sequence has a stream of random numbers a step, derived from the seed, its number and the step's: nothing depends
 on how sequences are shared out to threads. A chunk of sequences takes its steps together, so that kernels are called
-once a chunk and step; compiled one by one, they are ready in half the time that one kernel around them would take.
+once per chunk and step; compiled one by one, they are ready in half the time that one kernel around them would take.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NOT_FOUND = 3  # a status: there were none
 
 
 class Problem(NamedTuple):
-    """What the sampler is given. ``whole`` has one row for all sequences, or one for each."""
+    """The input of the sampler. ``whole`` has one row for all sequences, or one for each."""
 
     node: FloatArray  # [N, L]
     offsets: IndexArray
@@ -43,7 +43,7 @@ class Problem(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What is summed up over m steps, by chunk where sums run over sequences."""
+    """Sums over m steps, by chunk where sums run over sequences."""
 
     node: FloatArray  # [N, L]
     whole: FloatArray  # [n, S]
@@ -53,8 +53,8 @@ class Outcome(NamedTuple):
     status: IndexArray  # [n]: that of ``filter_forward``, or ``NOT_FOUND``
 
 
-class Room(NamedTuple):
-    """For a chunk of b sequences with n positions together, the longest of which has m: one a thread."""
+class SamplerRoom(NamedTuple):
+    """For a chunk of b sequences with n positions together, the longest of which has m: one per thread."""
 
     local: FloatArray  # [n, P]: ψ
     ahead: FloatArray  # [n, P]: a
@@ -72,11 +72,11 @@ class Room(NamedTuple):
     value: FloatArray  # [S]
 
 
-def new_room(problem: Problem, first: int, last: int) -> Room:
+def new_sampler_room(problem: Problem, first: int, last: int) -> SamplerRoom:
     form, lengths = problem.form, np.diff(problem.offsets[first : last + 1])
     n, b, longest, width = int(lengths.sum()), last - first, int(lengths.max()), padded(len(form.field))
     shared = len(problem.whole) == 1
-    return Room(
+    return SamplerRoom(
         np.zeros((n, width)), np.zeros((n, width)), np.zeros((1, n, width)), new_prices(form, 1 if shared else b),
         np.zeros(b, dtype=np.int64) if shared else np.arange(b), new_tally(form, b), new_tally(form, 1),
         new_site(form, longest), np.zeros(longest, dtype=np.int16), np.zeros(b, dtype=np.uint64),
@@ -99,7 +99,7 @@ def sample_chunk(
     ``labels`` are where the chains are, before and after; −1: nowhere yet. O(m·N·L + N·L²).
     """
     node, offsets, kind, tables, form, whole, weight = problem
-    room, status, n_steps = new_room(problem, first, last), outcome.status, outcome.totals.shape[1]
+    room, status, n_steps = new_sampler_room(problem, first, last), outcome.status, outcome.totals.shape[1]
     lengths = np.diff(offsets[first : last + 1])
     counters_alone = form.counters.shape[1] == 1 and len(form.short_below) + len(form.order_first) == 0
 

@@ -21,7 +21,7 @@ _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ by the golden ratio: neighbou
 
 @kernel
 def _slot(keys: IndexArray, a: int, b: int) -> Any:
-    """Where the pair is, or the free slot for it."""
+    """The slot of the pair, or the free one for it."""
     key = np.int64(a) << 32 | np.int64(b)
     mixed = np.uint64(key) * _SPREAD
     at = np.int64(mixed >> np.uint64(32)) & (len(keys) - 1)

@@ -30,7 +30,7 @@ class Plan(NamedTuple):
 
 
 class Few(NamedTuple):
-    """Edges in two parts, and room for one sequence at a time of up to n positions: one a thread."""
+    """Edges in two parts, and room for one sequence at a time of up to n positions: one per thread."""
 
     plan: Plan
     rows: Rows  # [2·M]

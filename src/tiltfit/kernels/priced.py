@@ -1,4 +1,4 @@
-"""Σ_k price_k·g_k of a label sequence, for many prices at once: the form of one statistic, one table a counter."""
+"""Σ_k price_k·g_k of a label sequence, for many prices at once: the form of one statistic, one table per counter."""
 
 from __future__ import annotations
 

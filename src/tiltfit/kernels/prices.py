@@ -116,7 +116,7 @@ def _guess(search: Any, rows: Records, hessian: FloatArray) -> None:
 
 @kernel
 def _settled(search: Any, rows: Records) -> bool:
-    """Whether the means are what the penalties want, or it is time to stop."""
+    """Return whether the means are what the penalties want, or it is time to stop."""
     worst = 0.0
     for k in range(len(rows)):
         m = rows[k].scale * rows[k].expectation + rows[k].offset
@@ -175,7 +175,7 @@ def _ask_step(search: Any, rows: Records) -> bool:
 
 @kernel
 def _lower(search: Any, rows: Records, log_z: float) -> bool:
-    """Whether the trial is low enough, as far as rounding can tell."""
+    """Return whether the trial is low enough, up to rounding."""
     change = search.weight * (log_z - search.log_z)
     for k in range(len(rows)):
         change += cost(rows[k], rows[k].trial) - cost(rows[k], rows[k].theta)

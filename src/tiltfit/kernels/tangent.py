@@ -32,7 +32,7 @@ from tiltfit.kernels.tangent_rescue import differentiate_on_logarithms
 
 
 class Store(NamedTuple):
-    """What forward–backward found, for all N positions, labels padded: node marginals are a∘b, and V = S∘b.
+    """The results of forward–backward for all N positions, labels padded: node marginals are a∘b, and V = S∘b.
     ``scaled``: by sequence, whether all of it is here; else a is its marginals, and b one."""
 
     step: FloatArray  # [N, P]: S
@@ -142,7 +142,7 @@ def _backward(
 
 
 class Direction(NamedTuple):
-    """How potentials move. ``dotted``: Φ̇ and its transpose, labels padded."""
+    """A direction in which potentials move. ``dotted``: Φ̇ and its transpose, labels padded."""
 
     place: npt.NDArray[np.int32]  # [N]: the row of ``node`` that is g_t, −1 where it is zero
     node: FloatArray  # [M, L]
@@ -153,7 +153,7 @@ class Direction(NamedTuple):
 
 
 class Dots(NamedTuple):
-    """Room for one sequence, labels padded: one a thread."""
+    """Room for one sequence, labels padded: one per thread."""
 
     ahead: FloatArray  # ȧ
     back: FloatArray  # W

@@ -51,7 +51,7 @@ def remember(
 
 @kernel
 def _round(values: npt.NDArray[Any], kept: npt.NDArray[Any]) -> None:
-    """``kept`` ← the first of ``values``, which become what is kept of them. In a loop of its own, as it takes twice as
+    """``kept`` ← the first of ``values``, which become what is kept of them. In a separate loop, which takes twice as
     many numbers at a time as loops that have to do with double precision."""
     for i in range(len(kept)):
         short = stored(kept[i], values[i])
@@ -107,10 +107,10 @@ def _multiply_four(
 def _take_in(
     gram: FloatArray, with_gradient: FloatArray, length: FloatArray, products: FloatArray, pair: int, step: float
 ) -> bool:
-    """What ``remember`` found, as inner products of s and y: those of the new y go to ``gram``, those of the new
+    """Enter what ``remember`` found as inner products of s and y: those of the new y go to ``gram``, those of the new
     gradient to ``with_gradient``. False, and ``gram`` as it was, if the pair is without positive curvature.
 
-    Products of the new s with what is older are asked for by nobody: ``_two_loops`` looks at s and y of the same pair,
+    Products of the new s with older vectors are not needed: ``_two_loops`` looks at s and y of the same pair,
     or of a newer one.
     """
     s, y, rows = 2 * pair, 2 * pair + 1, products.shape[2]
@@ -262,7 +262,7 @@ def add_pull(
     starts: IndexArray, gradient: FloatArray, bounds: IndexArray, sums: FloatArray, first: int, last: int,
 ) -> None:  # fmt: skip
     """gradient += α∘weights − T and sums[k] ← Σ ½·α·weights² − weights·T, of the blocks first ≤ k < last.
-    ``alpha``: one a weight, or one for all. T is ``target`` (None: 0) plus ``amounts`` at ``cells``, those of block k
+    ``alpha``: one per weight, or one for all. T is ``target`` (None: 0) plus ``amounts`` at ``cells``, those of block k
     from starts[k] on."""
     for k in range(first, last):
         w, g, total = weights[bounds[k] : bounds[k + 1]], gradient[bounds[k] : bounds[k + 1]], 0.0

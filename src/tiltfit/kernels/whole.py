@@ -20,14 +20,21 @@ from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.exponential import exp_of_negative
 from tiltfit.kernels.form import Form
 from tiltfit.kernels.memory import Memory, Rows, begin, final_gain, keep, link, set_gains
-from tiltfit.kernels.whole_back import Room, backward, factors, means
+from tiltfit.kernels.whole_back import MemoryRoom, backward, factors, means
 
 _HEAVY = 1 / 256  # the first pass follows memories that hold this share of their position's mass
 
 
 @kernel
 def markov_chain(
-    node: FloatArray, kind: IndexArray, start: int, n: int, table: FloatArray, form: Form, theta: FloatArray, room: Room
+    node: FloatArray,
+    kind: IndexArray,
+    start: int,
+    n: int,
+    table: FloatArray,
+    form: Form,
+    theta: FloatArray,
+    room: MemoryRoom,
 ) -> float:
     """Q of the sequence at ``start``, with θ; returns log Z_p. O(n·L²) exponentials."""
     n_labels, begin_, go_on, pairs, v = node.shape[1], room.begin, room.go_on, room.pairs, room.w
@@ -66,7 +73,7 @@ def markov_chain(
 
 @kernel
 def _forward(  # noqa: PLR0912 (one loop)
-    memory: Memory, form: Form, n: int, room: Room, share: float, log_goal: float, stamp: int
+    memory: Memory, form: Form, n: int, room: MemoryRoom, share: float, log_goal: float, stamp: int
 ) -> float:
     """a of all positions. Returns log Σ a of the last, with what the end adds; NaN if there was no room.
 
@@ -156,7 +163,7 @@ def infer_whole(
     whole: FloatArray,
     weight: FloatArray,
     tol: float,
-    room: Room,
+    room: MemoryRoom,
     log_z: FloatArray,
     node_out: FloatArray,
     edge_out: FloatArray,

@@ -14,8 +14,8 @@ from tiltfit.kernels.form import Form
 from tiltfit.kernels.memory import BEGUN, Gains, Memory, Rows, final_gain, new_gains, new_rows
 
 
-class Room(NamedTuple):
-    """For one sequence at a time of up to n positions: one a thread."""
+class MemoryRoom(NamedTuple):
+    """For one sequence at a time of up to n positions: one per thread."""
 
     rows: Rows
     gains: Gains
@@ -42,7 +42,7 @@ class Room(NamedTuple):
     started: FloatArray  # [P]: the expected number of segments that start with a label
 
 
-def new_room(form: Form, memory: Memory, longest: int, n_rows: int) -> Room:
+def new_memory_room(form: Form, memory: Memory, longest: int, n_rows: int) -> MemoryRoom:
     width, pairs = padded(len(form.field) - 1), np.argwhere(form.continues)
     n_shorts, n_orders, n_fields = len(form.short_below), len(form.order_first), len(form.counters)
     shapes: list[Any] = [
@@ -50,7 +50,7 @@ def new_room(form: Form, memory: Memory, longest: int, n_rows: int) -> Room:
         (width, width), len(pairs), n_shorts, n_orders, (width, width), form.step.shape[1:], n_shorts, n_orders, width,
     ]  # fmt: skip
     begin, go_on, *rest = (np.zeros(shape) for shape in shapes)
-    return Room(
+    return MemoryRoom(
         new_rows(memory, n_rows), new_gains(form), np.empty((n_rows, width)), np.empty(n_rows, dtype=np.int64),
         np.zeros(longest + 2, dtype=np.int64), np.ones(1, dtype=np.int64), begin, go_on, pairs, *rest,
     )  # fmt: skip
@@ -70,7 +70,7 @@ def backward(  # noqa: PLR0912 (one loop)
     kind: IndexArray,
     start: int,
     n: int,
-    room: Room,
+    room: MemoryRoom,
     weight: float,
     node: FloatArray,
     edge: FloatArray,
@@ -137,7 +137,7 @@ def backward(  # noqa: PLR0912 (one loop)
 
 
 @kernel
-def _clear(room: Room, t: int) -> None:
+def _clear(room: MemoryRoom, t: int) -> None:
     """No sums yet at a position; Q of position t, the next one, turned round."""
     n_labels = room.outer.shape[0]
     for i in range(n_labels):
@@ -191,7 +191,7 @@ def _count_orders(
 
 
 @kernel
-def _settle(form: Form, room: Room, total: float, weight: float, edge: FloatArray, k: int) -> None:
+def _settle(form: Form, room: MemoryRoom, total: float, weight: float, edge: FloatArray, k: int) -> None:
     """The sums of a position, by their scale, into those of the sequence; k is the kind of the edge after it."""
     n_labels = len(form.field) - 1
     if k >= 0:
@@ -213,7 +213,7 @@ def _settle(form: Form, room: Room, total: float, weight: float, edge: FloatArra
 
 
 @kernel
-def means(form: Form, room: Room, out: FloatArray, s: int) -> None:
+def means(form: Form, room: MemoryRoom, out: FloatArray, s: int) -> None:
     """out[s, k] ← E[g_k]. Beyond its cap a counter is a straight line: its mean number of segments is enough."""
     last = form.step.shape[2] - 1
     for k in range(out.shape[1]):

@@ -35,8 +35,8 @@ _FIRST, _GROWTH = 32, 16  # memories that the first pass keeps, and how many tim
 _SLACK = 1e-9  # of a score: sums in another order differ by less
 
 
-class Room(NamedTuple):
-    """For one sequence at a time of up to n positions: one a thread."""
+class SearchRoom(NamedTuple):
+    """For one sequence at a time of up to n positions: one per thread."""
 
     rows: Rows
     gains: Gains
@@ -54,9 +54,9 @@ class Room(NamedTuple):
     found: IndexArray  # [n]: labels
 
 
-def new_room(form: Form, memory: Memory, longest: int, n_rows: int) -> Room:
+def new_search_room(form: Form, memory: Memory, longest: int, n_rows: int) -> SearchRoom:
     width, pairs = padded(len(form.field) - 1), np.argwhere(form.continues)
-    return Room(
+    return SearchRoom(
         new_rows(memory, n_rows), new_gains(form), np.empty((n_rows, width)),
         np.empty((n_rows, width, 2), dtype=np.int32), np.empty(n_rows, dtype=np.int64),
         np.zeros(longest + 2, dtype=np.int64), np.ones(1, dtype=np.int64), np.zeros((longest, width, width)),
@@ -67,7 +67,14 @@ def new_room(form: Form, memory: Memory, longest: int, n_rows: int) -> Room:
 
 @kernel
 def _steps(
-    node: FloatArray, kind: IndexArray, start: int, n: int, table: FloatArray, form: Form, theta: FloatArray, room: Room
+    node: FloatArray,
+    kind: IndexArray,
+    start: int,
+    n: int,
+    table: FloatArray,
+    form: Form,
+    theta: FloatArray,
+    room: SearchRoom,
 ) -> None:
     """``step``, ``go_on`` and ``ahead`` of a sequence. O(n·L²)."""
     n_labels, step, go_on, pairs, ahead = node.shape[1], room.step, room.go_on, room.pairs, room.ahead
@@ -99,10 +106,10 @@ def _steps(
 
 @kernel
 def _search(  # noqa: PLR0912 (one loop)
-    memory: Memory, form: Form, n: int, room: Room, most: int, low: float, stamp: int, labels: IndexArray
+    memory: Memory, form: Form, n: int, room: SearchRoom, most: int, low: float, stamp: int, labels: IndexArray
 ) -> tuple[float, float]:
-    """A pass that keeps up to ``most`` memories a position and drops what cannot reach ``low``. Returns the best score,
-    and a bound of all that were dropped for want of room. O(memories·L²)."""
+    """A pass that keeps up to ``most`` memories per position and drops what cannot reach ``low``. Returns the best
+    score, and a bound of all that were dropped for want of room. O(memories·L²)."""
     rows, score, origin, starts, field, ahead = room.rows, room.score, room.origin, room.starts, form.field, room.ahead
     step, go_on, pairs, top, came = room.step, room.go_on, room.pairs, room.top[0], room.top[1]
     code, following, gain, going = rows.code, rows.next, rows.gain, rows.gain.shape[1]
@@ -206,7 +213,7 @@ def best_whole(
     form: Form,
     memory: Memory,
     whole: FloatArray,
-    room: Room,
+    room: SearchRoom,
     labels: IndexArray,
     scores: FloatArray,
     proven: IndexArray,

@@ -47,8 +47,8 @@ def test_oracle_takes_the_best_words_of_each_label_and_rejects_the_undecided():
     [
         (np.array([0, 2]), "from 0 to 1"),
         (np.array([-1, 0]), "from 0 to 1"),
-        (np.array([0.0, 1.0]), "whole numbers"),
-        (np.array(["a", "b"]), "whole numbers"),
+        (np.array([0.0, 1.0]), "integers from 0"),
+        (np.array(["a", "b"]), "integers from 0"),
         (np.array([0, 1, 1]), "2 documents and labels of the shape"),
     ],
 )

@@ -1,12 +1,12 @@
-"""Which words are worth labelling: rankings of the columns of a matrix, for suggestions and for experiments.
+"""Words that are worth labelling: rankings of the columns of a matrix, for suggestions and for experiments.
 
 ``most_informative``   by what they say of known labels: information gain
 ``topic_words``        as the words of topics that are learned without labels: latent Dirichlet allocation
-``topic_shares``       which topics each document has
+``topic_shares``       the topics of each document
 ``most_uncertain``     by how much the documents with them puzzle a model
 
-All take documents × words, X ≥ 0, and give a ``Ranking``: columns, best first, with their scores. Any matrix with a
-column a condition will do: words, phrases, attributes of tokens (a row a token).
+All take documents × words, X ≥ 0, and give a ``Ranking``: columns, best first, with their scores. Any matrix with one
+column per condition will do: words, phrases, attributes of tokens (one row per token).
 """
 
 from __future__ import annotations

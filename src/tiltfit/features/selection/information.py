@@ -1,5 +1,5 @@
-"""Which words say most about known labels: for experiments whose constraints come from an oracle, and for suggestions
-where some documents are labelled."""
+"""The words that say most about known labels: for experiments whose constraints come from an oracle, and for
+suggestions where some documents are labelled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Codes = npt.NDArray[np.integer[Any]]
 
 
 def information_gain(X: sparse.csr_array, labels: Codes, n_labels: int) -> FloatArray:
-    """IG(word) = H(Y) − P(w)·H(Y | w present) − P(¬w)·H(Y | w absent), in nats; one number a column of X.
+    """IG(word) = H(Y) − P(w)·H(Y | w present) − P(¬w)·H(Y | w absent), in nats; one number per column of X.
 
     Presence is X > 0; labels are codes, 0 to ``n_labels`` − 1. O(non-zeros).
     """
@@ -41,15 +41,13 @@ def most_informative(X: sparse.csr_array, labels: Codes, n_labels: int, *, n: in
 
 
 def presence_counts(X: sparse.csr_array, labels: Codes, n_labels: int) -> FloatArray:
-    """How many documents of each label contain each column: columns × labels."""
+    """The number of documents of each label that contain each column: columns × labels."""
     matrix = check_counts(X)
     codes = np.asarray(labels)
     if codes.shape != (matrix.shape[0],):
         raise DataError(f"There are {matrix.shape[0]} documents and labels of the shape {codes.shape}: give one each.")
     if codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= n_labels:
-        raise DataError(
-            f"Labels must be whole numbers from 0 to {n_labels - 1}: as np.unique(..., return_inverse=True)."
-        )
+        raise DataError(f"Labels must be integers from 0 to {n_labels - 1}: as np.unique(..., return_inverse=True).")
     onehot = np.zeros((matrix.shape[0], n_labels))
     onehot[np.arange(matrix.shape[0]), codes] = 1.0
     return np.asarray(presence(matrix).T @ onehot)
@@ -64,7 +62,7 @@ def labelled_words(
     is not dominant: whose share of these documents is below ``dominance``.
     """
     if isinstance(per_label, bool) or not isinstance(per_label, int | np.integer) or per_label < 1:
-        raise DataError(f"per_label={per_label!r} must be a whole number from 1 on.")
+        raise DataError(f"per_label={per_label!r} must be an integer of at least 1.")
     if not 0 <= dominance <= 1:
         raise DataError(f"dominance={dominance!r} must be between 0 and 1.")
     counts = presence_counts(X, labels, n_labels)

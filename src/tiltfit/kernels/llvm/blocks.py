@@ -43,7 +43,7 @@ def _turned(code: Code, rows: list[Any]) -> list[Any]:
 
 
 def _rows(code: Code, node: Any, first: Any, length: Any, t: Any) -> list[Any]:
-    """Where step t of every sequence is in ``node``; its last position once it has ended."""
+    """The address in ``node`` of step t of every sequence; its last position once it has ended."""
     builder, addresses = code.builder, []
     for n in range(ABREAST):
         start, size = (builder.load(builder.gep(array.data, [_INT64(n)])) for array in (first, length))
@@ -54,7 +54,7 @@ def _rows(code: Code, node: Any, first: Any, length: Any, t: Any) -> list[Any]:
 
 
 def _at(code: Code, addresses: list[Any], column: Any) -> list[Any]:
-    """Where the vectors of four numbers from this column on are."""
+    """The addresses of the vectors of four numbers from this column on."""
     builder = code.builder
     return [builder.bitcast(builder.gep(address, [column]), VECTOR.as_pointer()) for address in addresses]
 
@@ -67,7 +67,7 @@ def _fours(code: Code, n_labels: Any) -> Iterator[Any]:
 
 
 def _goes_on(code: Code, length: Any, t: Any) -> Any:
-    """Whether t < length[n], of every n."""
+    """t < length[n], for every n."""
     builder, whole = code.builder, ir.VectorType(_INT64, ABREAST)
     lengths = builder.load(builder.bitcast(length.data, whole.as_pointer()), align=8)
     return builder.icmp_signed("<", code.spread(t), lengths)

@@ -13,9 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.utils import murmurhash3_32
 
 from tiltfit.errors import DataError
-from tiltfit.features.hashed_text import HashedWords
 from tiltfit.features.hashing import MAX_SIZE, SIZE
-from tiltfit.features.text import LENGTH
+from tiltfit.features.text import LENGTH, HashedWords
 
 TEXTS = st.lists(st.text("aAbcé 中.-\n1", max_size=30), min_size=1, max_size=6)
 SIZES = st.sampled_from([1, 2, 7, 64, SIZE])
@@ -57,7 +56,7 @@ def test_a_text_without_words_is_an_empty_row(texts: list[str]) -> None:
 
 def test_it_is_the_same_in_another_process() -> None:
     """Python's own hash of strings differs from run to run."""
-    code = "from tiltfit.features.hashed_text import HashedWords as H; print(*H().transform(['a puck on ice']).indices)"
+    code = "from tiltfit.features.text import HashedWords as H; print(*H().transform(['a puck on ice']).indices)"
     here = HashedWords().transform(["a puck on ice"]).indices.tolist()
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert [int(j) for j in done.stdout.split()] == here
@@ -65,7 +64,7 @@ def test_it_is_the_same_in_another_process() -> None:
 
 @pytest.mark.parametrize("size", [0, "x", 2.0, True, MAX_SIZE + 1])
 def test_bad_sizes_are_refused(size: int) -> None:
-    with pytest.raises(DataError, match="size=.* must be a whole number from 1 to"):
+    with pytest.raises(DataError, match="size=.* must be an integer from 1 to"):
         HashedWords(size)
 
 

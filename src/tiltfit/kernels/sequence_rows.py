@@ -52,7 +52,7 @@ class Edges(NamedTuple):
     fires: Firings
 
 
-class Room(NamedTuple):
+class TiltRoom(NamedTuple):
     """For one sequence at a time of up to n positions and g patterns."""
 
     tilted: FloatArray  # [n, L]: potentials, then node marginals
@@ -95,7 +95,7 @@ def solve_sequences(
     for s in range(cuts[first], cuts[last]):
         longest = max(longest, offsets[s + 1] - offsets[s])
         n_rows = max(n_rows, indptr[s + 1] - indptr[s])
-    room = _new_room(longest, _most_patterns(edges, offsets, cuts[first], cuts[last]), node.shape[1])
+    room = _new_tilt_room(longest, _most_patterns(edges, offsets, cuts[first], cuts[last]), node.shape[1])
     matrices, search = np.zeros((2, n_rows, n_rows)), np.zeros(1, dtype=SEARCH)
     for c in range(first, last):
         for s in range(cuts[c], cuts[c + 1]):
@@ -111,12 +111,12 @@ def solve_sequences(
 
 
 @kernel
-def _new_room(n: int, n_groups: int, n_labels: int) -> Room:
+def _new_tilt_room(n: int, n_groups: int, n_labels: int) -> TiltRoom:
     shape = (n_groups, padded(n_labels), padded(n_labels))
     tables = Tables(
         np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(n_groups), np.zeros(n_groups)
     )
-    return Room(
+    return TiltRoom(
         np.empty((n, n_labels)),
         np.zeros(n, dtype=np.int32),
         np.zeros(n_groups, dtype=np.int64),
@@ -143,7 +143,7 @@ def _most_patterns(edges: Edges, offsets: IndexArray, first: int, last: int) -> 
 
 
 @kernel
-def _prepare(base: Tables, edges: Edges, start: int, stop: int, room: Room) -> int:
+def _prepare(base: Tables, edges: Edges, start: int, stop: int, room: TiltRoom) -> int:
     """Number the patterns of a sequence and fill their tables, without prices; returns how many there are."""
     n_groups = 0
     for n in range(start + 1, stop):
@@ -171,7 +171,7 @@ def _copy(source: FloatArray, target: FloatArray) -> None:
 
 
 @kernel
-def _tilt_table(base: Tables, edges: Edges, g: int, rows: Records, room: Room) -> None:
+def _tilt_table(base: Tables, edges: Edges, g: int, rows: Records, room: TiltRoom) -> None:
     """T of the pattern's kind + Σ θ·value·table over what fires on it, and exp of it."""
     tables, fires, p = room.tables, edges.fires, room.pattern[g]
     _copy(base.log[edges.kind[p]], tables.log[g])
@@ -208,7 +208,7 @@ def _evaluate(
     stop: int,
     n_groups: int,
     rows: Records,
-    room: Room,
+    room: TiltRoom,
 ) -> float:
     """log Z of a sequence at the trial prices of its rows; marginals into ``room``, E[f] into ``new_expectation``."""
     n_labels, tilted = node.shape[1], room.tilted
@@ -242,7 +242,7 @@ def _evaluate(
 
 
 @kernel
-def _expect_pairs(fires: Firings, g: int, n_labels: int, room: Room, rows: Records) -> None:
+def _expect_pairs(fires: Firings, g: int, n_labels: int, room: TiltRoom, rows: Records) -> None:
     """The sums of edge marginals of one pattern, and what they add to E[f]."""
     pairs, direct, factor = room.pairs[g], room.direct[g], room.tables.factor[g]
     for i in range(len(pairs)):
@@ -262,7 +262,14 @@ def _expect_pairs(fires: Firings, g: int, n_labels: int, room: Room, rows: Recor
 
 @kernel
 def _keep(
-    node: FloatArray, start: int, stop: int, edges: Edges, n_groups: int, weight: float, room: Room, sums: FloatArray
+    node: FloatArray,
+    start: int,
+    stop: int,
+    edges: Edges,
+    n_groups: int,
+    weight: float,
+    room: TiltRoom,
+    sums: FloatArray,
 ) -> None:
     """The marginals of the last evaluation, where they belong."""
     for t in range(stop - start):
