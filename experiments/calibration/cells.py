@@ -13,7 +13,7 @@ from experiments.command import Cell, Finished
 from experiments.development import Split
 from experiments.stated_words import scene, usually
 from tiltfit.arrays import FloatArray
-from tiltfit.comparison.evidence import Truth, figures, gather
+from tiltfit.comparison.figures import Truth, figures, gather
 from tiltfit.report.reliability import BINS, bins
 
 AP, TRUE_SHARES, GE, VOTE, LABEL_MODEL, SUPERVISED = "ap", "ap, true shares", "ge", "vote", "label_model", "supervised"

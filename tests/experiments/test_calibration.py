@@ -13,7 +13,7 @@ from experiments.command import complete
 from experiments.kept import Kept
 from experiments.rivals.cells import split_of
 
-from tiltfit.comparison.evidence import BINS
+from tiltfit.comparison.figures import BINS
 
 
 def test_a_model_that_is_always_half_sure(elements: Path) -> None:

@@ -9,8 +9,8 @@ from scipy import sparse
 from tiltfit.features.selection import information_gain, learn_topics, topic_shares
 from tiltfit.language.conditions import Word
 from tiltfit.suggesting.candidates import Candidates
+from tiltfit.suggesting.knowledge import Knowledge
 from tiltfit.suggesting.usefulness import PRIOR, choose, divergence, shares_given
-from tiltfit.suggesting.views import View
 
 
 def candidates(matrix: np.ndarray) -> Candidates:
@@ -19,15 +19,15 @@ def candidates(matrix: np.ndarray) -> Candidates:
 
 
 @pytest.fixture
-def case() -> tuple[np.ndarray, View]:
+def case() -> tuple[np.ndarray, Knowledge]:
     rng = np.random.default_rng(0)
     matrix = (rng.random((40, 12)) < 0.3).astype(float)
     shares = rng.dirichlet(np.ones(3), 40)
     known = rng.random(40) < 0.7
-    return matrix, View("labels", shares * known[:, None], known, rng.random(40))
+    return matrix, Knowledge("labels", shares * known[:, None], known, rng.random(40))
 
 
-def test_shares_are_shrunk_towards_those_of_all(case: tuple[np.ndarray, View]) -> None:
+def test_shares_are_shrunk_towards_those_of_all(case: tuple[np.ndarray, Knowledge]) -> None:
     matrix, view = case
     base = view.shares[view.known].mean(axis=0)
     for j, found in enumerate(shares_given(candidates(matrix), view)):
@@ -36,7 +36,7 @@ def test_shares_are_shrunk_towards_those_of_all(case: tuple[np.ndarray, View]) -
         assert found.sum() == pytest.approx(1)
 
 
-def test_greedy_takes_what_adds_most_each_time(case: tuple[np.ndarray, View]) -> None:
+def test_greedy_takes_what_adds_most_each_time(case: tuple[np.ndarray, Knowledge]) -> None:
     matrix, view = case
     found = list(choose(candidates(matrix), view, 5, np.zeros(40)))
     divides = divergence(shares_given(candidates(matrix), view), view.shares[view.known].mean(axis=0))
@@ -55,7 +55,7 @@ def test_with_all_labels_it_is_the_half_of_information_gain_where_a_word_is() ->
     rng = np.random.default_rng(1)
     matrix = (rng.random((3000, 4)) < 0.3).astype(float)
     codes = np.where(matrix[:, 0] > 0, rng.integers(0, 2, 3000), rng.integers(0, 3, 3000))
-    view = View("labels", np.eye(3)[codes], np.ones(3000, dtype=bool), np.ones(3000))
+    view = Knowledge("labels", np.eye(3)[codes], np.ones(3000, dtype=bool), np.ones(3000))
     (best, *_) = choose(candidates(matrix), view, 1, np.zeros(3000))
     gain = information_gain(sparse.csr_array(matrix), codes, 3)
     assert best.column == np.argmax(gain) == 0
@@ -69,14 +69,14 @@ def test_what_fires_in_the_same_places_is_told_once() -> None:
     matrix[:10, 0] = matrix[:10, 1] = matrix[:9, 2] = 1
     matrix[10:20, 3] = 1
     shares = np.eye(2)[(np.arange(30) < 10).astype(int)]
-    view = View("labels", shares, np.ones(30, dtype=bool), np.ones(30))
+    view = Knowledge("labels", shares, np.ones(30, dtype=bool), np.ones(30))
     found = list(choose(candidates(matrix), view, 9, np.zeros(30)))
     assert [(s.column, s.same) for s in found] == [(0, (1, 2)), (3, ())]
 
 
-def test_nothing_is_chosen_where_nothing_is_to_learn(case: tuple[np.ndarray, View]) -> None:
+def test_nothing_is_chosen_where_nothing_is_to_learn(case: tuple[np.ndarray, Knowledge]) -> None:
     matrix, view = case
-    sure = View("model", view.shares, view.known, np.zeros(40))
+    sure = Knowledge("model", view.shares, view.known, np.zeros(40))
     assert list(choose(candidates(matrix), sure, 5, np.zeros(40))) == []
     assert list(choose(candidates(matrix[:, :0]), view, 5, np.zeros(40))) == []
 

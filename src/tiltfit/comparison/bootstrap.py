@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tiltfit.arrays import FloatArray
-from tiltfit.comparison.evidence import Evidence, figures
+from tiltfit.comparison.figures import Evidence, figures
 from tiltfit.comparison.result import Figure
 
 LEVEL = 0.95

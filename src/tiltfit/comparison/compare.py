@@ -10,7 +10,7 @@ import numpy as np
 
 from tiltfit.comparison.bootstrap import LEVEL, judged
 from tiltfit.comparison.cells import Cell, cells
-from tiltfit.comparison.evidence import Evidence, gather
+from tiltfit.comparison.figures import Evidence, gather
 from tiltfit.comparison.isolation import packed, possible, run_apart
 from tiltfit.comparison.parts import Parts, prepare
 from tiltfit.comparison.result import Comparison, Row, plain

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import IntArray
-from tiltfit.comparison.evidence import Truth
+from tiltfit.comparison.figures import Truth
 from tiltfit.comparison.worker import Work
 from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiltfit.comparison.evidence import METRICS, Metric
+from tiltfit.comparison.figures import METRICS, Metric
 from tiltfit.comparison.result import Comparison, Row
 from tiltfit.comparison.tables import seconds
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltfit.comparison.evidence import METRICS, Metric
+from tiltfit.comparison.figures import METRICS, Metric
 from tiltfit.errors import DataError, FileError, did_you_mean
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tiltfit.comparison.evidence import Metric
+from tiltfit.comparison.figures import Metric
 from tiltfit.comparison.result import Comparison, Figure, Row
 from tiltfit.report.plots import printable
 

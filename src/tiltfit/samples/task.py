@@ -6,7 +6,6 @@ one of the two values ``DOCUMENTS`` and ``SEQUENCES``.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -28,7 +27,7 @@ TaskName = Literal["classify", "tag"]
 
 
 @dataclass(frozen=True)
-class Task(ABC):
+class Task:
     """``name``: as ``--task`` and ``compare(task=)`` have it. ``instance``, ``position``: the nouns of what is labelled
     together and of what has one label. ``estimator``: what learns it. ``models``: the models there are, the default
     first. ``unit``: what sentences about constraints call positions, where X is not needed to know it."""
@@ -41,77 +40,13 @@ class Task(ABC):
     unit: Unit | None
     is_sequences: bool
 
-    @abstractmethod
     def read(self, X: Any, feature_names: Iterable[str] | None = None, *, allow_empty: bool = True) -> Inputs:
         """X as conditions see it. ``allow_empty=False`` refuses X without instances and empty instances."""
-
-    @abstractmethod
-    def targets(
-        self,
-        y: Any,
-        inputs: Any,
-        classes: Iterable[object] | None = None,
-        named: Iterable[object] = (),
-        least: int = 2,
-    ) -> Targets:
-        """Decode y; parameters as for ``samples.labels.row_targets``."""
-
-    @abstractmethod
-    def shown(self, y: Any, inputs: Any) -> list[Any]:
-        """The labels in y."""
-
-    @abstractmethod
-    def structure(self, inputs: Any) -> Independent | Chains:
-        """The structure of the positions (all edges of one kind)."""
-
-    @abstractmethod
-    def named(self, labels: IntArray, classes: npt.NDArray[Any], inputs: Any) -> Any:
-        """Class numbers, one per position, as the labels that ``predict`` returns."""
-
-    @abstractmethod
-    def per_instance(self, values: npt.NDArray[Any], inputs: Any) -> Any:
-        """Values, one per position, as ``project`` and ``predict_marginals`` return them."""
-
-    @abstractmethod
-    def flat(self, values: Any) -> list[Any]:
-        """The inverse of ``named``: one label per position."""
-
-
-class _Documents(Task):
-    def read(self, X: Any, feature_names: Iterable[str] | None = None, *, allow_empty: bool = True) -> Inputs:
-        inputs = document_inputs(X, feature_names)
-        if not allow_empty and inputs.n == 0:
-            raise DataError("X has no rows: at least one is needed.", parameter="X")
-        return inputs
-
-    def targets(
-        self,
-        y: Any,
-        inputs: Any,
-        classes: Iterable[object] | None = None,
-        named: Iterable[object] = (),
-        least: int = 2,
-    ) -> Targets:
-        return row_targets(y, inputs.n, classes, named, least)
-
-    def shown(self, y: Any, inputs: Any) -> list[Any]:
-        return shown_labels(y)
-
-    def structure(self, inputs: Any) -> Independent:
-        return Independent(inputs.n)
-
-    def named(self, labels: IntArray, classes: npt.NDArray[Any], inputs: Any) -> npt.NDArray[Any]:
-        return np.asarray(classes[labels])
-
-    def per_instance(self, values: npt.NDArray[Any], inputs: Any) -> npt.NDArray[Any]:
-        return values
-
-    def flat(self, values: Any) -> list[Any]:
-        return list(values)
-
-
-class _Sequences(Task):
-    def read(self, X: Any, feature_names: Iterable[str] | None = None, *, allow_empty: bool = True) -> Sequences:
+        if not self.is_sequences:
+            inputs = document_inputs(X, feature_names)
+            if not allow_empty and inputs.n == 0:
+                raise DataError("X has no rows: at least one is needed.", parameter="X")
+            return inputs
         if feature_names is not None:
             raise DataError(
                 "feature_names= names the columns of a matrix, but X holds sequences. Leave it out.",
@@ -127,27 +62,38 @@ class _Sequences(Task):
         named: Iterable[object] = (),
         least: int = 2,
     ) -> Targets:
-        return tag_targets(y, inputs, classes, named, least)
+        """Decode y; parameters as for ``samples.labels.row_targets``."""
+        if self.is_sequences:
+            return tag_targets(y, inputs, classes, named, least)
+        return row_targets(y, inputs.n, classes, named, least)
 
     def shown(self, y: Any, inputs: Any) -> list[Any]:
-        return shown_tags(y, inputs)
+        """The labels in y."""
+        return shown_tags(y, inputs) if self.is_sequences else shown_labels(y)
 
-    def structure(self, inputs: Any) -> Chains:
-        return Chains(inputs.offsets, np.zeros(inputs.n, dtype=np.int32), 1)
+    def structure(self, inputs: Any) -> Independent | Chains:
+        """The structure of the positions (all edges of one kind)."""
+        if self.is_sequences:
+            return Chains(inputs.offsets, np.zeros(inputs.n, dtype=np.int32), 1)
+        return Independent(inputs.n)
 
-    def named(self, labels: IntArray, classes: npt.NDArray[Any], inputs: Any) -> list[list[Any]]:
+    def named(self, labels: IntArray, classes: npt.NDArray[Any], inputs: Any) -> Any:
+        """Class numbers, one per position, as the labels that ``predict`` returns."""
+        if not self.is_sequences:
+            return np.asarray(classes[labels])
         names = classes.tolist()
         return [[names[k] if k >= 0 else None for k in row.tolist()] for row in inputs.split(labels)]
 
-    def per_instance(self, values: npt.NDArray[Any], inputs: Any) -> list[npt.NDArray[Any]]:
-        found: list[npt.NDArray[Any]] = inputs.split(values)
-        return found
+    def per_instance(self, values: npt.NDArray[Any], inputs: Any) -> Any:
+        """Values, one per position, as ``project`` and ``predict_marginals`` return them."""
+        return inputs.split(values) if self.is_sequences else values
 
     def flat(self, values: Any) -> list[Any]:
-        return [label for row in values for label in row]
+        """The inverse of ``named``: one label per position."""
+        return [label for row in values for label in row] if self.is_sequences else list(values)
 
 
-DOCUMENTS: Task = _Documents(
+DOCUMENTS = Task(
     name="classify",
     instance="row",
     position="row",
@@ -156,7 +102,7 @@ DOCUMENTS: Task = _Documents(
     unit=None,
     is_sequences=False,
 )
-SEQUENCES: Task = _Sequences(
+SEQUENCES = Task(
     name="tag",
     instance="sequence",
     position="token",

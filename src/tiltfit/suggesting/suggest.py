@@ -22,10 +22,17 @@ from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.suggesting.candidates import Candidates, document_candidates
 from tiltfit.suggesting.context import examples
+from tiltfit.suggesting.knowledge import (
+    Knowledge,
+    change_knowledge,
+    label_knowledge,
+    model_knowledge,
+    probabilities_of,
+    topic_knowledge,
+)
 from tiltfit.suggesting.patterns import change_candidates, token_candidates
 from tiltfit.suggesting.suggestions import About, Suggestion, Suggestions
 from tiltfit.suggesting.usefulness import SAME, choose, shares_given
-from tiltfit.suggesting.views import View, change_view, label_view, model_view, probabilities_of, topic_view
 
 _STEP = 20  # targets are rounded to twentieths
 _PER_TOPIC = 5
@@ -98,21 +105,21 @@ def suggest(
     tags = None
     if model is not None:
         probabilities, tags = probabilities_of(model, rows, data.n)
-        view = model_view(data, probabilities)
+        given = model_knowledge(data, probabilities)
     elif np.any(data.sample.labels >= 0):
-        view, tags = label_view(data), data.sample.labels
+        given, tags = label_knowledge(data), data.sample.labels
     else:
         telling = [j for j, c in enumerate(candidates.conditions) if _tells_topics(c, data.unit)]
         candidates = candidates.keep(np.array(telling, dtype=np.intp))
-        view = topic_view(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
-    found = [scout.suggestions(candidates, view, "labels", n_examples)]
+        given = topic_knowledge(data, candidates, min(n_topics, max(1, data.n // 2)), random_state)
+    found = [scout.suggestions(candidates, given, "labels", n_examples)]
     if isinstance(rows, Sequences) and tags is not None and rows.kind == "tokens":
         changes = scout.fresh(change_candidates(data.sample.inputs, min_support))
-        found.append(scout.suggestions(changes, change_view(data, view, tags), "changes", n_examples))
+        found.append(scout.suggestions(changes, change_knowledge(data, given, tags), "changes", n_examples))
     best = tuple(islice(merge(*found, key=lambda s: -s.usefulness), top))
     known = tuple(data.sample.classes) if _is_known(data, stated) else ()
-    topics = _topics(candidates, view) if view.source == "topics" else {}
-    return Suggestions(best, view.source, data.unit, data.n, known, topics, stated)
+    topics = _topics(candidates, given) if given.source == "topics" else {}
+    return Suggestions(best, given.source, data.unit, data.n, known, topics, stated)
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +144,13 @@ class _Scout:
             left &= both < SAME * np.maximum(candidates.counts + fires.sum() - both, 1)
         return candidates.keep(np.flatnonzero(left))
 
-    def suggestions(self, candidates: Candidates, view: View, about: About, n_examples: int) -> Iterator[Suggestion]:
+    def suggestions(
+        self, candidates: Candidates, given: Knowledge, about: About, n_examples: int
+    ) -> Iterator[Suggestion]:
         """Best first."""
-        for scored in choose(candidates, view, self.top, self.touched):
+        for scored in choose(candidates, given, self.top, self.touched):
             condition, places = candidates.conditions[scored.column], candidates.places(scored.column)
-            told = self._told(view, about, places)
+            told = self._told(given, about, places)
             yield Suggestion(
                 condition,
                 about,
@@ -149,23 +158,25 @@ class _Scout:
                 len(places),
                 len(places) / self.data.n,
                 *told,
-                int(np.argmax(scored.shares / view.shares.mean(axis=0))) if view.source == "topics" else None,
+                int(np.argmax(scored.shares / given.shares.mean(axis=0))) if given.source == "topics" else None,
                 tuple(candidates.conditions[j] for j in scored.same),
                 examples(self.data, condition, places, n_examples),
             )
 
-    def _told(self, view: View, about: About, places: IntArray) -> tuple[Any, float | None, float | None, int | None]:
+    def _told(
+        self, given: Knowledge, about: About, places: IntArray
+    ) -> tuple[Any, float | None, float | None, int | None]:
         """The label and the share that are seen where a condition fires, the share rounded, and the number of labels;
         nothing of topics."""
-        known = places[view.known[places]]
-        if view.source == "topics" or not len(known):
+        known = places[given.known[places]]
+        if given.source == "topics" or not len(known):
             return None, None, None, None
-        shares = view.shares[known].mean(axis=0)
+        shares = given.shares[known].mean(axis=0)
         k = 0 if about == "changes" else int(np.argmax(shares))
         label = None if about == "changes" else self.data.sample.classes[k]
         # A few labels that all agree do not prove that all others do.
         target = min(max(round(float(shares[k]) * _STEP), 1), _STEP - 1) / _STEP
-        return label, float(shares[k]), target, len(known) if view.source == "labels" else None
+        return label, float(shares[k]), target, len(known) if given.source == "labels" else None
 
 
 def _stated(model: Any, constraints: Iterable[Constraint] | ConstraintSet | None, classes: Any) -> ConstraintSet:
@@ -225,9 +236,9 @@ def _tells_topics(condition: Condition, unit: Unit) -> bool:
     return not isinstance(condition, Word | Phrase) or any(w not in ENGLISH_STOP_WORDS for w in condition.words)
 
 
-def _topics(candidates: Candidates, view: View) -> dict[int, tuple[Condition, ...]]:
+def _topics(candidates: Candidates, given: Knowledge) -> dict[int, tuple[Condition, ...]]:
     """The first few conditions of each topic, without regard to what else is suggested."""
-    shares, base = shares_given(candidates, view), view.shares.mean(axis=0)
+    shares, base = shares_given(candidates, given), given.shares.mean(axis=0)
     single = np.array([not isinstance(c, Phrase) for c in candidates.conditions], dtype=np.bool_)
     weight = (single * candidates.counts)[:, None] * shares * np.log(np.maximum(shares / base, 1e-12))
     best = np.argsort(-weight, axis=0, kind="stable")[:_PER_TOPIC].T

@@ -11,7 +11,7 @@ from tiltfit.errors import DataError
 from tiltfit.language.conditions import Condition
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.expect import expect
-from tiltfit.suggesting.views import Source
+from tiltfit.suggesting.knowledge import Source
 
 About = Literal["labels", "changes"]
 

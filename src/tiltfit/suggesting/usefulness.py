@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.suggesting.candidates import Candidates
-from tiltfit.suggesting.views import View
+from tiltfit.suggesting.knowledge import Knowledge
 
 PRIOR = 2.0
 """κ: what holds everywhere counts as much as so many positions of the condition's own."""
@@ -28,21 +28,21 @@ class Scored:
     same: tuple[int, ...]
 
 
-def shares_given(candidates: Candidates, view: View) -> FloatArray:
+def shares_given(candidates: Candidates, given: Knowledge) -> FloatArray:
     """p(k | w) = (Σ_{i: w fires, known} p_i(k) + κ·p(k)) / (number of these i + κ): conditions × K.
 
     p(k) is the share of k where anything is known. A condition that was never seen where something is known has p(k).
     """
-    known = view.known.astype(np.float64)
-    base = base_shares(view)
-    sums = np.asarray(candidates.fires.T @ view.shares)
+    known = given.known.astype(np.float64)
+    base = base_shares(given)
+    sums = np.asarray(candidates.fires.T @ given.shares)
     seen = np.asarray(candidates.fires.T @ known)
     return np.asarray((sums + PRIOR * base) / (seen + PRIOR)[:, None])
 
 
-def base_shares(view: View) -> FloatArray:
+def base_shares(given: Knowledge) -> FloatArray:
     """p(k)."""
-    return np.asarray(view.shares[view.known].mean(axis=0))
+    return np.asarray(given.shares[given.known].mean(axis=0))
 
 
 def divergence(shares: FloatArray, base: FloatArray) -> FloatArray:
@@ -51,7 +51,7 @@ def divergence(shares: FloatArray, base: FloatArray) -> FloatArray:
     return np.asarray(np.sum(shares * np.log(ratio), axis=1))
 
 
-def choose(candidates: Candidates, view: View, top: int, touched: FloatArray) -> Iterator[Scored]:
+def choose(candidates: Candidates, given: Knowledge, top: int, touched: FloatArray) -> Iterator[Scored]:
     """The ``top`` conditions of highest usefulness, one after the other:
 
         U(w | chosen) = D(p(·|w) ‖ p) · (1/n) Σ_{i: w fires} v_i · 2^(−t_i)
@@ -64,13 +64,13 @@ def choose(candidates: Candidates, view: View, top: int, touched: FloatArray) ->
     Chuang, Manning & Heer (2012). Conditions that fire in nearly the same places as one that is chosen are left out.
     O(top · non-zeros).
     """
-    shares = shares_given(candidates, view)
-    divides = divergence(shares, base_shares(view))
+    shares = shares_given(candidates, given)
+    divides = divergence(shares, base_shares(given))
     counts, t = candidates.counts.astype(np.float64), touched.astype(np.float64)
     left = divides > 0
     transposed = candidates.fires.T.tocsr()
     for _ in range(top):
-        value = np.where(left, divides * (transposed @ (view.weight * 0.5**t)) / len(t), 0.0)
+        value = np.where(left, divides * (transposed @ (given.weight * 0.5**t)) / len(t), 0.0)
         best = int(np.argmax(value)) if len(value) else -1
         if best < 0 or value[best] <= 0:
             return

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltfit.comparison.evidence import Truth, figures, gather
+from tiltfit.comparison.figures import Truth, figures, gather
 from tiltfit.report.entry import Entry
 from tiltfit.report.html.charts import Axes, strip, ticks
 from tiltfit.report.html.sequences import Palette, tagged

@@ -28,7 +28,7 @@ _PASSES, _UPDATES, _BATCH = 5, 30, 256
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class Knowledge:
     """``shares``: of labels or topics, positions × K; rows where nothing is known are 0. ``known``: where it is.
     ``weight``: how much there is to learn at each position, 0 to 1."""
 
@@ -43,25 +43,25 @@ def open_weight(data: Data) -> FloatArray:
     return data.open_positions.astype(np.float64)
 
 
-def label_view(data: Data) -> View:
-    """The view of known labels: one share is 1."""
+def label_knowledge(data: Data) -> Knowledge:
+    """The knowledge from known labels: one share is 1."""
     labels, classes = data.sample.labels, data.sample.classes
     known = np.asarray(labels >= 0)
     shares = np.zeros((data.n, len(classes)))
     shares[np.flatnonzero(known), labels[known]] = 1.0
-    return View("labels", shares, known, open_weight(data))
+    return Knowledge("labels", shares, known, open_weight(data))
 
 
-def model_view(data: Data, probabilities: FloatArray) -> View:
-    """The view of a model's beliefs; there is the more to learn, the less sure it is: H(p_i) / log L."""
+def model_knowledge(data: Data, probabilities: FloatArray) -> Knowledge:
+    """The knowledge from a model's beliefs; there is the more to learn, the less sure it is: H(p_i) / log L."""
     certain = np.log(probabilities, out=np.zeros_like(probabilities), where=probabilities > 0)
     entropy = -np.sum(probabilities * certain, axis=1) / np.log(max(probabilities.shape[1], 2))
     everywhere = np.ones(data.n, dtype=np.bool_)
-    return View("model", probabilities, everywhere, open_weight(data) * entropy)
+    return Knowledge("model", probabilities, everywhere, open_weight(data) * entropy)
 
 
-def change_view(data: Data, view: View, labels: IntArray) -> View:
-    """The view of label changes (under BIO, of entities): shares of (change, stay) at the second token."""
+def change_knowledge(data: Data, given: Knowledge, labels: IntArray) -> Knowledge:
+    """The knowledge from label changes (under BIO, of entities): shares of (change, stay) at the second token."""
     structure = data.sample.structure
     assert isinstance(structure, Chains)
     (piece,) = Change().terms(data.sample.classes, structure)
@@ -71,12 +71,12 @@ def change_view(data: Data, view: View, labels: IntArray) -> View:
     shares[at, 0], shares[at, 1] = changes, 1 - changes
     known = np.zeros(data.n, dtype=np.bool_)
     known[at] = True
-    weight = np.maximum(view.weight, np.roll(view.weight, 1)) * piece.at
-    return View(view.source, shares, known, weight)
+    weight = np.maximum(given.weight, np.roll(given.weight, 1)) * piece.at
+    return Knowledge(given.source, shares, known, weight)
 
 
-def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: int) -> View:
-    """The view of topics (latent Dirichlet allocation), of a document, or of a token and its neighbours together."""
+def topic_knowledge(data: Data, candidates: Candidates, n_topics: int, random_state: int) -> Knowledge:
+    """The knowledge from topics (latent Dirichlet allocation) of a document, or of a token and its neighbours."""
     rows = _topic_columns(candidates, _COMMON[data.is_sequences])
     if rows.shape[1] == 0:
         raise DataError(
@@ -89,7 +89,7 @@ def topic_view(data: Data, candidates: Candidates, n_topics: int, random_state: 
     passes = max(_PASSES, _UPDATES // (1 + len(some) // _BATCH))
     topics = learn_topics(rows[np.sort(some)], n_topics, passes=passes, random_state=random_state)
     shares = topic_shares(rows, topics)
-    return View("topics", shares, np.asarray(np.diff(rows.indptr) > 0), open_weight(data))
+    return Knowledge("topics", shares, np.asarray(np.diff(rows.indptr) > 0), open_weight(data))
 
 
 def _topic_columns(candidates: Candidates, common: float) -> sparse.csr_array:

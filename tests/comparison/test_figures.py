@@ -10,7 +10,7 @@ from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.comparison.bootstrap import judged, replicates
-from tiltfit.comparison.evidence import BINS, Evidence, Truth, bins, figures, gather
+from tiltfit.comparison.figures import BINS, Evidence, Truth, bins, figures, gather
 
 
 def drawn(n: int, n_labels: int, seed: int, per: int = 1) -> tuple[Truth, IntArray, FloatArray, IntArray]:
