@@ -329,7 +329,7 @@ def test_progress_is_told_before_each() -> None:
         ({"methods": [3]}, DataError, "methods= holds 3"),
         ({"methods": ["ap/"]}, DataError, "'ap/' names no model"),
         ({"methods": {"mine": {"beta": 1}}}, DataError, "The parameters of 'mine' name no method"),
-        ({"methods": {"mine": {"method": "ap", "betta": 1}}}, DataError, "betta= of 'mine' is no parameter.*beta"),
+        ({"methods": {"mine": {"method": "ap", "betta": 1}}}, DataError, "betta= of 'mine' is not a parameter.*beta"),
         ({"methods": {"mine": {"method": "ap", "random_state": 1}}}, DataError, "random_state= of 'mine' is the same"),
         ({"betta": 1.0}, DataError, "betta= is not a parameter of TiltClassifier. Did you mean .beta"),
         ({"method": "ap"}, DataError, "method= belongs into methods="),
@@ -358,7 +358,7 @@ def test_bad_input(options: dict[str, Any], error: type[Exception], message: str
 def test_bad_data() -> None:
     with pytest.raises(DataError, match="different lengths: 80 and 79"):
         run(SAID, TEXTS, LABELS[:-1])
-    with pytest.raises(DataError, match="X is 3"):
+    with pytest.raises(DataError, match="X is neither a list of texts, a table, nor a matrix"):
         run(SAID, 3)
     with pytest.raises(ConstraintError):
         run([3], TEXTS)
