@@ -237,7 +237,7 @@ BAD: dict[str, tuple[str, str | bytes, dict[str, object], str]] = {
         "a.jsonl",
         '{"text": "x", "label": 1}\n{"text": "x", "label": true}',
         {},
-        "line 2: the label True is true or false, but 1 in .*line 1 is a whole number",
+        "line 2: the label True is true or false, but 1 in .*line 1 is an integer",
     ),
     "nested column": ("a.jsonl", '{"text": "x", "n": {}}', {"columns": ["n"]}, "line 1: the column 'n' is an object"),
     "infinite column": ("a.jsonl", '{"text": "x", "n": 1e999}', {"columns": ["n"]}, "line 1: .*'n' is a number too"),

@@ -86,7 +86,7 @@ def test_digests_that_are_not_digests_are_refused(tmp_path: Path, digest: Any) -
 @pytest.mark.parametrize("shape", [6, None, "2,3", [2.0, 3], [True, 3], [[2], 3]])
 def test_shapes_that_are_not_whole_numbers_are_refused(tmp_path: Path, shape: Any) -> None:
     members = forge.with_array(forge.honest(tmp_path / "m.tilt"), "weights", shape=shape)
-    refuse(tmp_path, members, "'weights' cannot be right: its shape is not a list of whole numbers")
+    refuse(tmp_path, members, "'weights' cannot be right: its shape is not a list of integers")
 
 
 @pytest.mark.parametrize("shape", [[-2, 3], [2**63], [2**40, 2**40], [0, 2**62, 2**62], [10**4000]])

@@ -1,4 +1,4 @@
-"""Model features f(x, y): every attribute of a position, once a label, plus an intercept.
+"""Model features f(x, y): every attribute of a position, once per label, plus an intercept.
 
 A feature set is a linear operator with its adjoint:
 

@@ -1,4 +1,4 @@
-"""What the spelling of one token tells: its shape, its pieces, the classes it belongs to."""
+"""Attributes of the spelling of one token: its shape, its pieces, the classes it belongs to."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PATTERNS: Mapping[str, str] = {
     "opens quote": r"[\"`“„«]+\w.*",
     "closes quote": r".*\w(''|[\"”»])",
 }
-"""The classes of tokens that are told apart by default: name, and pattern (of Python's ``re``) of the whole token."""
+"""The default classes of tokens: name, and pattern (of Python's ``re``) of the whole token."""
 
 
 def shape(token: str) -> str:

@@ -137,7 +137,7 @@ def _by_name(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
 
 
 def _directory_start(file: BinaryIO, size: int) -> int:
-    """Where the directory starts; refuses files of which it is not the very end, and directories that are too large.
+    """The offset of the directory; refuses files of which it is not the very end, and directories that are too large.
 
     The end record is looked at here because ``zipfile`` reads the whole directory into memory, and accepts
     anything before, between and after.
@@ -164,7 +164,7 @@ def _directory_start(file: BinaryIO, size: int) -> int:
 
 @contextmanager
 def _damage_in(what: str) -> Iterator[None]:
-    """What ``zipfile`` raises for damaged files is not documented and differs by version; here it becomes one thing."""
+    """Turn the errors of ``zipfile`` for damaged files, which differ by version, into one kind of error."""
     try:
         yield
     except ModelFileError:

@@ -26,7 +26,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """
     target = Path(os.path.realpath(path))
     mode = _mode_of(target)
-    # In the same folder, since a rename is atomic only within one file system; O_EXCL so that nobody can prepare
+    # In the same folder, since a rename is atomic only within one file system; O_EXCL so that no one can prepare
     # a link under this name; 0o666 so that the user's umask decides, as it does for open(); and never more readable
     # than the file it replaces, not even for a moment.
     temporary = target.parent / f"{_prefix(target)}{secrets.token_hex(8)}{_SUFFIX}"
@@ -77,7 +77,7 @@ def _mode_of(target: Path) -> int | None:
 
 
 def _sync_folder(folder: Path) -> None:
-    # So that the new name survives a power cut too. Windows cannot open folders, and some file systems
+    # So that the new name also survives a power cut. Windows cannot open folders, and some file systems
     # cannot sync them; the file itself is complete either way.
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)

@@ -101,7 +101,7 @@ def _canonical(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _memory(manifest_size: int, table: Manifest) -> int:
-    """What reading may take: JSON is charged for the objects it becomes, arrays for their bytes."""
+    """The cost of reading: JSON is charged for the objects it becomes, arrays for their bytes."""
     text = manifest_size + table.document.size
     return strict_json.MEMORY_PER_BYTE * text + sum(entry.digest.size for entry in table.arrays)
 
@@ -139,7 +139,7 @@ def _write_member(target: zipfile.ZipFile, name: str, data: bytes, worth: int) -
 
 
 def _worth_packing(data: bytes, worth: int) -> bool:
-    """Whether ``data`` shrinks by the factor ``worth``, but not so much that the reader takes it for a bomb.
+    """Return whether ``data`` shrinks by the factor ``worth``, but not so much that the reader takes it for a bomb.
 
     Gives up at the first chunk that says no, so dense weights cost a few milliseconds.
     """

@@ -45,7 +45,7 @@ class ArrayEntry:
 
     @property
     def member(self) -> str:
-        """Where it is in the zip."""
+        """Its path in the zip."""
         return f"arrays/{self.name}.npy"
 
 
@@ -63,7 +63,7 @@ class Manifest:
 
 
 def is_array_name(name: object) -> bool:
-    """Whether an array may be called so: letters, digits and underscores, with single dots or dashes between.
+    """Return whether an array may have this name: letters, digits and underscores, with single dots or dashes between.
 
     >>> is_array_name("model.weights"), is_array_name("../weights")
     (True, False)
@@ -118,7 +118,7 @@ def _entry(item: Any) -> ArrayEntry:
         raise ModelFileError(f"the manifest lists an array with the forbidden name {str(item['name'])[:MAX_NAME]!a}")
     what = f"array {item['name']!r}"
     if not isinstance(item["shape"], list) or not all(_is_int(d) for d in item["shape"]):
-        raise ModelFileError(f"{what} cannot be right: its shape is not a list of whole numbers")
+        raise ModelFileError(f"{what} cannot be right: its shape is not a list of integers")
     if not isinstance(item["dtype"], str):
         raise ModelFileError(f"{what} cannot be right: its dtype is not a string")
     entry = ArrayEntry(item["name"], item["dtype"], tuple(item["shape"]), _digest(item, what))
@@ -143,4 +143,4 @@ def _require_keys(value: Any, keys: set[str], what: str) -> None:
 
 
 def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return type(value) is int

@@ -1,6 +1,6 @@
 """One array as NumPy's ``.npy``: a short text header, then the numbers.
 
-Only plain numbers exist here: bool, whole numbers of 8 to 64 bits, floats of 32 and 64 bits. An object array would
+Only plain numbers exist here: bool, integers of 8 to 64 bits, floats of 32 and 64 bits. An object array would
 need pickle, and is refused. The header is written in one fixed form (C order, little-endian), whatever the array's
 layout and NumPy's version, so that equal arrays give equal bytes; and it is *matched*, not evaluated.
 """
@@ -35,7 +35,7 @@ _HEADER = re.compile(
 
 @dataclass(frozen=True)
 class Layout:
-    """What a header says: dtype as in ``DTYPES``, shape, and whether columns come first."""
+    """The content of a header: dtype as in ``DTYPES``, shape, and whether columns come first."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -90,7 +90,7 @@ def header_length(preamble: bytes) -> int:
 
 
 def parse_header(text: bytes) -> Layout:
-    """What the header says; ModelFileError unless it has NumPy's form and describes plain numbers."""
+    """Parse the header; ModelFileError unless it has NumPy's form and describes plain numbers."""
     match = _HEADER.fullmatch(text)
     if match is None:
         raise ModelFileError("its .npy header is not of the form that NumPy writes")

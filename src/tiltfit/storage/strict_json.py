@@ -45,7 +45,7 @@ def encode(value: Mapping[str, JSON], *, name: str) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=dict)
     except _Refused as refused:
         raise UnsupportedError(f"A model file cannot hold this: {refused.sentence(name)}") from None
-    except ValueError as error:  # a whole number with more digits than Python is willing to print
+    except ValueError as error:  # an integer with more digits than Python is willing to print
         raise UnsupportedError(f"A model file cannot hold {name}: {error}.") from error
     return text.encode("utf-8")
 

@@ -1,10 +1,10 @@
-"""Chunks of a stream: what ``stream`` and ``stream_sequences`` have in common.
+"""Chunks of a stream, for ``stream`` and ``stream_sequences``.
 
 Good instances are numbered from 0 over all sources, and chunk k holds those from k·size up to (k + 1)·size. So a stream
 that is taken up again with ``skip`` has the chunks that it would have had, and what a chunk decides (``kinds``) is
 decided again in the same way. Digests of what was read tell whether it is the same stream.
 
-Whoever waits for a stream that comes slowly may have it in smaller chunks (``step``).
+A stream that comes slowly can be read in smaller chunks (``step``).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     """
 
     _what: str
-    """What the instances are called where there is none."""
+    """The word for instances in messages."""
 
     def __init__(self, names: Sequence[str], size: int, on_error: str, skip: int, step: int | None = None) -> None:
         _check(size, on_error, skip, step)
@@ -83,16 +83,16 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
     @property
     def what(self) -> str:
-        """What the instances are called."""
+        """The word for instances in messages."""
         return self._what
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """What messages call the sources, in order."""
+        """The names of the sources in messages, in order."""
         return tuple(survey.place for survey in self._surveys)
 
     def origin(self, i: int) -> str:
-        """Where instance i of the current chunk stands: file and line."""
+        """The file and line of instance i of the current chunk."""
         return self._origins[i]
 
     def close(self) -> None:
@@ -131,13 +131,13 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
                         del chunk  # or two would be held while the next is read
                         since = time.monotonic()
         self._check_end(good)
-        self.head = self.head or self._told()
+        self.head = self.head or self._digest_so_far()
         if any(held):
             self._settle()
             yield self._delivered(held, good)
 
     def _is_late(self, good: int, since: float) -> bool:
-        """Whether the chunk has been waited for, and may end here."""
+        """Return whether the chunk has taken too long and may end here."""
         may_end = self._step is not None and good > self._skip and good % self._step == 0
         return may_end and time.monotonic() - since > WAIT
 
@@ -145,11 +145,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
         """Bring the digests up to date."""
         self._read.update(repr(self._content(item)).encode("utf-8", "surrogatepass"))
         if good == self._skip:
-            self.passed = self._told()
+            self.passed = self._digest_so_far()
         if good == self._size:
-            self.head = self._told()
+            self.head = self._digest_so_far()
 
-    def _told(self) -> str:
+    def _digest_so_far(self) -> str:
         return self._read.hexdigest()
 
     def _good(self) -> Generator[tuple[int, R], None, None]:
@@ -176,11 +176,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
     def _delivered(self, held: Sequence[Sequence[R]], good: int) -> C:
         chunk = self._collect(held)
-        self.taken, self._origins, self.digest = good, chunk.origins, self._told()
+        self.taken, self._origins, self.digest = good, chunk.origins, self._digest_so_far()
         return chunk
 
     def _check_if_final(self) -> None:
-        """Whether the fields that were asked for exist can be told as soon as every header has been seen."""
+        """Check that the requested fields exist, as soon as every header has been seen."""
         if all(survey.final for survey in self._surveys):
             self._check_fields()
 
@@ -199,15 +199,15 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
                 f"{places}: there are {good:,} {self._what} here, but {self._skip:,} were to be passed over. "
                 "Is this the stream that was read before?"
             )
-        self.taken, self.digest = good, self._told()
+        self.taken, self.digest = good, self._digest_so_far()
 
     @abstractmethod
     def _content(self, item: R) -> tuple[object, ...]:
-        """What is learned from a record: values of which ``repr`` says all."""
+        """The values that are learned from; ``repr`` must show all of them."""
 
     @abstractmethod
     def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[R | Refusal, None, None]:
-        """What a source holds."""
+        """The records of a source."""
 
     @abstractmethod
     def _misfit(self, item: R, survey: Survey) -> str | None:
@@ -228,11 +228,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
 def _check(size: int, on_error: str, skip: int, step: int | None) -> None:
     if type(size) is not int or size < 1:
-        raise DataError(f"size={size!r} must be a whole number of instances in a chunk, at least 1.")
+        raise DataError(f"size={size!r} must be an integer of at least 1: the number of instances in a chunk.")
     if type(skip) is not int or skip < 0:
         raise DataError(f"skip={skip!r} must be the number of instances to pass over, 0 or more.")
     if step is not None and (type(step) is not int or step < 1):
-        raise DataError(f"step={step!r} must be a whole number of instances, at least 1, or None.")
+        raise DataError(f"step={step!r} must be an integer of at least 1, or None.")
     if on_error not in ON_ERROR:
         raise DataError(
             f"on_error={on_error!r} must be one of {', '.join(ON_ERROR)}.{did_you_mean(on_error, ON_ERROR)}"

@@ -79,7 +79,7 @@ def conll_sequences(survey: Survey, raw: io.BufferedReader, columns: Columns) ->
 
 
 class _Sequence:
-    """What has been read of one sequence."""
+    """The part of one sequence that has been read."""
 
     def __init__(self, place: str) -> None:
         self._place = place

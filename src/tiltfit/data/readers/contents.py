@@ -1,4 +1,4 @@
-"""What a source seems to hold, documents or sequences, from its name and its first line."""
+"""A guess whether a source holds documents or sequences, from its name and its first line."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 
 @dataclass(frozen=True)
 class Contents:
-    """``kind``, and how it can be told: a sentence that begins with the source's name."""
+    """``kind``, and why: a sentence that begins with the source's name."""
 
     kind: Literal["documents", "sequences"]
     why: str
 
 
 def guess_contents(source: str, *, text: str = "text", tokens: str = "tokens") -> Contents | None:
-    """What a source holds, None if that is not clear. ``text``, ``tokens``: names of the fields.
+    """The contents of a source, None if they are not clear. ``text``, ``tokens``: names of the fields.
 
     Only regular files are opened: what is read from a pipe is gone.
     """

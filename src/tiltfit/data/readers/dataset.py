@@ -1,4 +1,4 @@
-"""What reading gives: documents, labels, ids and where each came from."""
+"""The result of reading: documents, labels, ids and origins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Dataset:
 
     ``X`` is a list of texts or, when columns were asked for, a mapping of column name to array that includes
     the texts. ``y`` has None where a row is unlabelled, and is None if no source has a label field.
-    ``origins`` says of each row where it stands ("a.csv, line 3"); ``sources`` are the files, in order.
+    ``origins`` gives the file and line of each row ("a.csv, line 3"); ``sources`` are the files, in order.
     """
 
     X: list[str] | dict[str, npt.NDArray[Any]]
@@ -47,7 +47,7 @@ class Dataset:
 
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
-        """Which rows have a label."""
+        """True for rows with a label."""
         if self.y is None:
             return np.zeros(len(self), dtype=np.bool_)
         return np.array([label is not None for label in self.y], dtype=np.bool_)

@@ -193,7 +193,7 @@ def _record(place: str, number: int, row: Sequence[str], places: dict[str, int],
 
 
 def is_number(cell: str) -> bool:
-    """Whether a cell is a number.
+    """Return whether a cell is a number.
 
     >>> [is_number(cell) for cell in ["3", "-1.5e3", "007", "1,5", ""]]
     [True, True, False, False, False]
@@ -215,7 +215,7 @@ def _numbers(cells: Sequence[Value], numeric: Sequence[bool]) -> tuple[Value, ..
 
 
 def numeric_columns(records: Sequence[Record], n: int) -> list[bool]:
-    """Which of n columns are numbers: those of which every cell that is not empty is one."""
+    """True for those of n columns of which every cell that is not empty is a number."""
     return [all(r.columns[j] is None or is_number(str(r.columns[j])) for r in records) for j in range(n)]
 
 

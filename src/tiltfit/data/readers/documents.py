@@ -97,7 +97,7 @@ class Request:
         return Request(names, format, fields, delimiter)
 
     def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Record | Refusal, None, None]:
-        """What a source holds, read as it is asked for."""
+        """The records of a source, read one at a time."""
         place, format = survey.place, self.format
         if "\0" in name:
             raise DataFileError(f"{name!r} is not the name of a file.")

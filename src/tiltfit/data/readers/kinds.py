@@ -1,4 +1,4 @@
-"""What kind the labels and the columns of a stream have. A stream is seen once, so its first values decide for all."""
+"""The kinds of the labels and columns of a stream. A stream is seen once, so its first values decide for all."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class ColumnKinds:
 
     @property
     def numeric(self) -> list[bool]:
-        """Which columns are numbers, as far as is known."""
+        """True for columns that are numbers, as far as is known."""
         return [state.kind == NUMBER for state in self._states]
 
     @property

@@ -1,4 +1,4 @@
-"""Compressed bytes to plain ones: gzip, bzip2, xz and Zstandard, told by how they begin and not by their names.
+"""Compressed bytes to plain ones: gzip, bzip2, xz and Zstandard, recognised by how they begin and not by their names.
 
 Whatever a file claims, little memory is asked for at a time: xz and Zstandard are unpacked in small pieces.
 """
@@ -28,7 +28,7 @@ _XZ = b"\xfd7zXZ\0"
 _ZSTD = b"\x28\xb5\x2f\xfd"  # no text: in UTF-8 no character begins with b5
 
 MOST_TIMES = 1100
-"""How many times as long as its packed form a file may be: gzip cannot do more, and text is far below."""
+"""The most times that a file may be as long as its packed form: gzip cannot do more, and text is far below."""
 _FREE = 1 << 26  # bytes that are never too many
 
 _PIECE = 1 << 10  # bytes in at a time; Zstandard makes at most 32 MiB of them
@@ -211,7 +211,7 @@ class _Unpacking(io.RawIOBase):
         return n
 
     def _take(self, data: bytes) -> bytes:
-        """What some packed bytes stand for; they may hold the end of a frame and further frames."""
+        """The plain bytes for some packed ones; they may hold the end of a frame and further frames."""
         found = []
         while data:
             if not self._begun:

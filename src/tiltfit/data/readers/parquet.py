@@ -1,5 +1,5 @@
-"""Parquet, through pyarrow (the extra ``parquet``): each row as an object with the fields that were asked for, so that
-what holds for JSONL holds here. Rows are counted from 1.
+"""Parquet, through pyarrow (the extra ``parquet``): each row as an object with the fields that were asked for, so the
+rules for JSONL hold here. Rows are counted from 1.
 
 A file is read a few rows at a time. What is compressed as a whole or comes through a pipe is read into memory: the
 layout of a Parquet file stands at its end.
@@ -37,7 +37,7 @@ _MEMORY = 1 << 31  # bytes of a file that cannot be read in place
 
 
 def is_parquet(name: str, raw: io.BufferedReader) -> bool:
-    """Whether a source is Parquet, by its suffix or, without one, by how it begins."""
+    """Return whether a source is Parquet, by its suffix or, without one, by how it begins."""
     suffix = suffix_of(name)
     return suffix in PARQUET_SUFFIXES or (not suffix and raw.peek(4).startswith(_MAGIC))
 

@@ -22,7 +22,7 @@ Label = str | int | bool
 Value = str | int | float | bool | None
 Tags = Sequence[Label | None] | None
 
-LABEL_KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "text"}
+LABEL_KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", str: "text"}
 COLUMN_KINDS: Mapping[type, str] = {bool: "true or false", int: NUMBER, float: NUMBER, str: "text"}
 
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Part:
-    """What one source gave: its records, and the names of the fields that it has."""
+    """The part of the data from one source: its records, and the names of the fields that it has."""
 
     place: str
     records: Sequence[Record]
@@ -79,7 +79,7 @@ class Tagged:
 
 @dataclass(frozen=True)
 class TaggedPart:
-    """What one source gave: its sequences, the fields it has, whether it has tags at all, and its format."""
+    """The part of the data from one source: its sequences, its fields, whether it has tags at all, and its format."""
 
     place: str
     sequences: list[Tagged]
@@ -114,7 +114,7 @@ def strict(items: Iterable[T | Refusal]) -> Iterator[T]:
 
 @dataclass
 class Survey:
-    """What a source has shown of itself so far: its format, the names of its fields, whether it has labels.
+    """The properties of a source seen so far: its format, the names of its fields, whether it has labels.
 
     ``final``: no further field can appear.
     """
@@ -133,7 +133,7 @@ class Survey:
 
 
 def attempt(make: Callable[[], T]) -> T | Refusal:
-    """What ``make`` returns, or the refusal of what is wrong with it."""
+    """The result of ``make``, or a refusal with the error that it raised."""
     try:
         return make()
     except DataFileError as error:
@@ -145,7 +145,7 @@ class Row(int):
 
 
 def where(place: str, line: int = 0) -> str:
-    """``'a.csv, line 3'``, or only the file when the problem is no line's."""
+    """``'a.csv, line 3'``, or only the file if the problem is not about one line."""
     return f"{place}, {'row' if isinstance(line, Row) else 'line'} {line}" if line else place
 
 

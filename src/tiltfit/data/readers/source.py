@@ -31,13 +31,13 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def place_of(source: str) -> str:
-    """What messages call a source."""
+    """The name of a source in messages."""
     return "standard input" if source == STDIN else source
 
 
 @dataclass
 class Meter:
-    """How many bytes of regular files have been read, as they stand on the disk."""
+    """The number of bytes of regular files that have been read, as they are on the disk."""
 
     done: int = 0
     current: io.BufferedReader | None = None
@@ -80,7 +80,7 @@ def suffix_of(name: str) -> str:
 
 
 def begins(raw: io.BufferedReader, head: bytes) -> bool:
-    """Whether the text begins so, after a byte-order mark and blanks; reads nothing."""
+    """Return whether the text begins so, after a byte-order mark and blanks; reads nothing."""
     return raw.peek(64).removeprefix(_BOM).lstrip().startswith(head)
 
 
@@ -110,7 +110,7 @@ def _neighbour(source: str) -> str:
 
 
 def lines(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, str]]:
-    """(number, text with its line end) of each line; the first that is no text is raised."""
+    """(number, text with its line end) of each line; the first that is not text is raised."""
     for number, text, flaw in scan(place, raw):
         if flaw is not None:
             raise flaw.error
@@ -118,7 +118,7 @@ def lines(place: str, raw: io.BufferedReader) -> Iterator[tuple[int, str]]:
 
 
 Line = tuple[int, str, Refusal | None]
-"""Number, text with its end, and why it is no text: then the text is only alike, and empty if it is too long.
+"""Number, text with its end, and why it is not text: then the text is only similar, and empty if it is too long.
 
 A plain tuple: there are millions.
 """

@@ -30,10 +30,10 @@ SEQUENCE_FORMATS = ("auto", "conll", "jsonl", "parquet")
 class SequenceDataset:
     """Sequences as a tagger takes them.
 
-    ``X`` is a list of token lists or, when columns were asked for, a mapping of ``tokens`` and the columns, one value a
-    sequence. ``y`` has a list of tags for each sequence, with None where a token is unlabelled, or None if the whole
-    sequence is; it is None if no source has tags. ``origins`` says where each sequence starts; ``sources`` are the
-    files, ``formats`` theirs.
+    ``X`` is a list of token lists or, when columns were asked for, a mapping of ``tokens`` and the columns, one value
+    per sequence. ``y`` has a list of tags for each sequence, with None where a token is unlabelled, or None if
+    the whole sequence is; it is None if no source has tags. ``origins`` says where each sequence starts;
+    ``sources`` are the files, ``formats`` theirs.
     """
 
     X: list[list[str]] | dict[str, Any]
@@ -53,7 +53,7 @@ class SequenceDataset:
 
     @property
     def labelled(self) -> npt.NDArray[np.bool_]:
-        """Which sequences have a tag at all."""
+        """True for sequences with at least one tag."""
         tags: Sequence[Tags] = self.y if self.y is not None else [None] * len(self)
         return np.array([row is not None for row in tags], dtype=np.bool_)
 
@@ -76,8 +76,8 @@ def read_sequences(
     """Read sequences, and their tags where there are any, from one or several files.
 
     A source is a file of CoNLL columns, JSONL or Parquet, each plain or compressed (gzip, bzip2, xz, Zstandard), or
-    ``"-"`` for standard input. ``format="auto"`` goes by the suffix; JSONL is also told by how it begins. Every problem
-    is a DataFileError with file, line and why.
+    ``"-"`` for standard input. ``format="auto"`` goes by the suffix; JSONL is also recognised by how it begins.
+    Every problem is a DataFileError with file, line and why.
 
     Columns: ``token`` and ``label`` are their numbers (negative: from the end; ``label=None``: no labels),
     ``delimiter`` stands between them (None: tabs, or else spaces), ``unlabelled`` are labels that mean there is none,
@@ -99,7 +99,7 @@ def layout_of(
     blank: str,
     replacement: str,
 ) -> Columns:
-    """How the lines of CoNLL columns are laid out."""
+    """The layout of lines of CoNLL columns."""
     marks = frozenset([unlabelled] if isinstance(unlabelled, str) else unlabelled)
     return Columns(token, label, delimiter, marks, blank, replacement)
 
@@ -138,7 +138,7 @@ class SequenceRequest:
         return SequenceRequest(names, format, layout, fields)
 
     def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Tagged | Refusal, None, None]:
-        """What a source holds, read as it is asked for."""
+        """The sequences of a source, read one at a time."""
         if "\0" in name:
             raise DataFileError(f"{name!r} is not the name of a file.")
         with opened(name, meter) as raw:

@@ -1,4 +1,4 @@
-"""Which words a model would most like to know the labels of."""
+"""The words whose labels would help a model most."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def uncertainty(X: sparse.csr_array, probabilities: FloatArray, *, weighting: We
         total       T(w) = Σ_{i: w ∈ x_i} H(p_i)
         weighted    log c(w) · T(w)/c(w)
 
-    one number a column of X, in nats; 0·log 0 = 0. ``total`` is how much uncertainty a statement about the word could
+    one number per column of X, in nats; 0·log 0 = 0. ``total`` is how much uncertainty a statement about the word could
     touch; it favours words that are everywhere. ``weighted`` is the mean uncertainty of documents with the word, times
     a frequency that counts less and less: 0 for a word of one document. Both are of Druck, Settles & McCallum (2009),
     Active learning by labeling features. ``probabilities``: documents × labels (``predict_proba``, or marginals of
