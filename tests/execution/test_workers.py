@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tiltfit.execution import workers as workers_module
-from tiltfit.execution.helpers import Helpers
+from tiltfit.execution.thread_pool import ThreadPool
 from tiltfit.execution.workers import Workers
 
 
@@ -82,7 +82,7 @@ def slowly(tell, k):
 
 
 def interrupted_at(line, helpers, calls):
-    """Ctrl-C before the given line (by count) of ``Helpers.run``; False if it has fewer."""
+    """Ctrl-C before the given line (by count) of ``ThreadPool.run``; False if it has fewer."""
     lines = iter(range(line + 1))
 
     def in_run(frame, event, arg):
@@ -91,7 +91,7 @@ def interrupted_at(line, helpers, calls):
         return in_run
 
     before = sys.gettrace()
-    sys.settrace(lambda frame, event, arg: in_run if frame.f_code is Helpers.run.__code__ else None)
+    sys.settrace(lambda frame, event, arg: in_run if frame.f_code is ThreadPool.run.__code__ else None)
     try:
         helpers.run(calls)
     except KeyboardInterrupt:
@@ -104,7 +104,7 @@ def interrupted_at(line, helpers, calls):
 def test_after_an_interrupt_at_any_line_all_calls_are_made():
     line = 0
     while True:
-        helpers = Helpers(2)
+        helpers = ThreadPool(2)
         was_interrupted = interrupted_at(line, helpers, [lambda: None] * 3)
         done = []
         helpers.run([partial(slowly, done.append, k) for k in range(3)])
@@ -129,7 +129,7 @@ def test_an_error_holds_no_arrays():
     gc.disable()
     try:
         with pytest.raises(ValueError):
-            Helpers(1).run([lambda large=large: None, fail])
+            ThreadPool(1).run([lambda large=large: None, fail])
         del large
         assert gone() is None
     finally:
@@ -158,7 +158,7 @@ def test_a_call_from_within_a_call():
 
 def test_threads_end_with_the_helpers():
     before = set(threading.enumerate())
-    helpers = Helpers(3)
+    helpers = ThreadPool(3)
     helpers.run([lambda: None] * 4)
     threads = set(threading.enumerate()) - before
     assert len(threads) == 3
@@ -171,7 +171,7 @@ def test_threads_end_with_the_helpers():
 
 def test_more_calls_than_helpers():
     done = []
-    Helpers(1).run([lambda k=k: done.append(k) for k in range(5)])
+    ThreadPool(1).run([lambda k=k: done.append(k) for k in range(5)])
     assert sorted(done) == [0, 1, 2, 3, 4]
 
 

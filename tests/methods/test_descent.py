@@ -31,7 +31,8 @@ def caught(estimator, X, y=None):
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
-        patch.setitem(alternating_projections.SOLVERS, "joint", stop)
+        for name in ("joint", "sgd"):
+            patch.setitem(alternating_projections.SOLVERS, name, stop)
         warnings.simplefilter("ignore")
         with pytest.raises(KeyboardInterrupt):
             estimator.fit(X, y)

@@ -186,8 +186,9 @@ def test_rows_of_some_positions_are_those_that_speak_of_them():
         6, position, np.arange(20) % 3, np.eye(3), np.arange(20) - 1, interval.box(support / 50, support / 40), support
     )
     for asked in (np.array([4, 0, 5]), np.array([2]), np.arange(6)):
-        got = rows.take(asked)
+        got, which = rows.take(asked)
         kept = [r for i in asked for r in np.flatnonzero(position == i)]
+        assert which.tolist() == kept
         assert got.n == len(asked)
         assert got.support.tolist() == support[kept].tolist()
         assert asked[got.position].tolist() == position[kept].tolist()

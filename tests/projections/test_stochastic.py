@@ -17,6 +17,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.statistics import REGISTRY, register_statistic
 from tiltfit.projections.information import Start, project
+from tiltfit.projections.shards import TiltShard
 from tiltfit.projections.stochastic import TOL, _stands_out, stochastic_projection
 from tiltfit.report.sampling import allowance
 
@@ -200,9 +201,9 @@ def test_the_cheaper_way_is_taken():
     world = small_world()
     for how, sampled in (("exact", False), ("sampled", True)):
         grounded = world.ground(CONSTRAINTS, inference=how)
-        got = project(grounded.tilt, world.base(grounded))
+        got = project(grounded.tilt, [TiltShard(grounded.tilt, world.base(grounded))])
         assert (got.sampling is not None) == sampled
-        again = project(grounded.tilt, world.base(grounded), start=got.start)
+        again = project(grounded.tilt, [TiltShard(grounded.tilt, world.base(grounded))], start=got.start)
         assert np.isfinite(again.value) != sampled
 
 

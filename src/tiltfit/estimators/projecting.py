@@ -16,6 +16,7 @@ from tiltfit.language.sentences import titled
 from tiltfit.models.model import Model
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.information import Projection, project
+from tiltfit.projections.shards import TiltShard
 from tiltfit.report.sampling import allowance, warn_sampling
 
 
@@ -46,7 +47,7 @@ def projected(
         shared = _known_prices(grounded, fitted)
         return Projected(tilt.at(base, shared), tilt.structure, tilt.features.tilted(base, shared), shared)
     with one_blas_thread():
-        projection = project(tilt, base, told=True)
+        projection = project(tilt, [TiltShard(tilt, base)], told=True)
     if not projection.converged:
         warnings.warn(
             f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",

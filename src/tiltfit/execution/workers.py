@@ -14,8 +14,8 @@ from functools import cached_property, partial
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.execution.helpers import Helpers
-from tiltfit.execution.room import Room
+from tiltfit.execution.buffers import Buffers
+from tiltfit.execution.thread_pool import ThreadPool
 
 _WORTH = 300_000.0  # nanoseconds of work below which handing a part of it to a thread costs more than it saves
 
@@ -27,13 +27,13 @@ class Workers:
     count: int = 1
 
     @cached_property
-    def room(self) -> Room:
+    def buffers(self) -> Buffers:
         """Memory for what they work on."""
-        return Room()
+        return Buffers()
 
     @cached_property
-    def _helpers(self) -> Helpers:
-        return Helpers(self.count - 1)
+    def _pool(self) -> ThreadPool:
+        return ThreadPool(self.count - 1)
 
     def run(
         self, kernel: Callable[[int, int], object], work: npt.NDArray[np.integer] | int, *, each: float = 35.0
@@ -50,7 +50,7 @@ class Workers:
         if len(ranges) == 1:
             kernel(*ranges[0])
         else:
-            self._helpers.run([partial(kernel, a, b) for a, b in ranges])
+            self._pool.run([partial(kernel, a, b) for a, b in ranges])
 
     def _cut(self, work: npt.NDArray[np.integer] | int, each: float) -> list[int]:
         total = int(work) if isinstance(work, int) else int(work[-1])

@@ -75,7 +75,7 @@ class AttributeFeatures:
 
         There are no features of edges here, so ``edge`` adds nothing. ``out``: where to write.
         """
-        flat = self.workers.room.empty(self.n_weights) if out is None else out
+        flat = self.workers.buffers.empty(self.n_weights) if out is None else out
         table, d = flat.reshape(-1, self.n_labels), self.n_attributes
         if self._product is None:
             table[:d] = self.X.T @ node

@@ -77,7 +77,7 @@ class ChainFeatures:
     def expect(self, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
         """O(non-zeros·labels)."""
         assert edge is not None
-        out = self.workers.room.empty(self.n_weights)
+        out = self.workers.buffers.empty(self.n_weights)
         of_nodes, transitions = self.unpack(out)
         self.nodes.expect(node, out=of_nodes)
         if self._is_plain:

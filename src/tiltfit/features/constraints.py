@@ -19,7 +19,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.execution.room import Room
+from tiltfit.execution.buffers import Buffers
 from tiltfit.features.products import narrowed
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure
@@ -138,9 +138,9 @@ class ConstraintFeatures:
             edge = self.edge.score(prices).reshape(-1, n_labels, n_labels)
         return Direction(place, node, edge)
 
-    def tilted(self, base: Potentials, prices: FloatArray, room: Room | None = None) -> Potentials:
+    def tilted(self, base: Potentials, prices: FloatArray, buffers: Buffers | None = None) -> Potentials:
         """``base`` + score(prices), in new arrays. Beside a copy of ``base``, O(firings·labels)."""
-        node = (room or Room()).copy(base.node)
+        node = (buffers or Buffers()).copy(base.node)
         self.node.add_scores(prices, node)
         edge, whole = base.edge, base.whole
         if self.edge is not None and self.edge.fires.nnz and edge is not None:
@@ -167,6 +167,16 @@ class ConstraintFeatures:
             assert whole is not None
             sums += self.whole.expect(whole, self.n_rows)
         return sums
+
+    def part(self, positions: IntArray, instances: IntArray) -> ConstraintFeatures:
+        """At these positions and instances, with all rows and all kinds of edges."""
+        node, whole = self.node, self.whole
+        return ConstraintFeatures(
+            self.n_rows,
+            Parts(sparse.csr_array(node.fires[positions]), node.table, node.row),
+            self.edge,
+            None if whole is None else Parts(sparse.csr_array(whole.fires[instances]), whole.table, whole.row),
+        )
 
     def take(
         self, positions: IntArray, kinds: IntArray | None, instances: IntArray

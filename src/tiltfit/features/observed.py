@@ -71,7 +71,7 @@ class ObservedFeatures:
         from tiltfit.kernels.observed import add_pairs
 
         flat, lists = np.ascontiguousarray(weights), self._lists
-        table = self.workers.room.empty(self._product.X.shape[1], self.n_labels)
+        table = self.workers.buffers.empty(self._product.X.shape[1], self.n_labels)
         table[:] = 0.0
         table.ravel()[self._cell_in_table] = flat[self._in_table]
         node = self._product.score(table, np.zeros(self.n_labels))
@@ -86,11 +86,11 @@ class ObservedFeatures:
         """The adjoint, at the same cost."""
         from tiltfit.kernels.observed import sum_pairs
 
-        flat = self.workers.room.empty(self.n_weights) if out is None else out
+        flat = self.workers.buffers.empty(self.n_weights) if out is None else out
         values, (indptr, cells, data) = np.ascontiguousarray(node), self._cells
         numbers = values.reshape(-1)
         self.workers.run(lambda a, b: sum_pairs(indptr, cells, data, numbers, flat, a, b), indptr, each=_EACH)
-        table = self.workers.room.empty(self._product.X.shape[1], self.n_labels)
+        table = self.workers.buffers.empty(self._product.X.shape[1], self.n_labels)
         self._product.expect(values, table)
         flat[self._in_table] = table.ravel()[self._cell_in_table]
         return flat

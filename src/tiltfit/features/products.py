@@ -55,7 +55,7 @@ class Product:
         """base + X·F·W. O(non-zeros·labels)."""
         n, d = self._shape
         assert len(W) == d  # rows of W from there on would be taken for bundles
-        out = self.workers.room.empty(n, self.n_labels)
+        out = self.workers.buffers.empty(n, self.n_labels)
         self._add(self._rows, W, self._product(self._parts, W, self.scale), base, out, self._inner)
         return out
 
@@ -73,7 +73,7 @@ class Product:
         n = len(matrix.rows)
         if n == 0:
             return self._no_rows
-        out = self.workers.room.empty(n, self.n_labels)
+        out = self.workers.buffers.empty(n, self.n_labels)
         self._add(matrix, dense, self._no_rows, self._zero, out, scale)
         return out
 
@@ -101,7 +101,7 @@ class Product:
         chunks = int(np.clip(len(indices) // (16 * len(self._frequent)), 1, _CHUNKS))
         inner = np.searchsorted(indptr, np.linspace(0, indptr[-1], chunks + 1)[1:-1])
         cuts = np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.intp)
-        tables = self.workers.room.empty(chunks, len(self._frequent), -(-self.n_labels // 4) * 4)
+        tables = self.workers.buffers.empty(chunks, len(self._frequent), -(-self.n_labels // 4) * 4)
 
         def run(first: int, last: int) -> None:
             kernels.sparse.scatter_rows(indptr, indices, data, rows, cuts, tables, first, last)

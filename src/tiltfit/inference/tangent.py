@@ -101,7 +101,7 @@ class ChainTangent:
 
     def marginals_at(self, positions: IntArray | slice) -> Marginals:
         n_labels = self._node.shape[1]
-        node = self._workers.room.empty(*self._node.shape)
+        node = self._workers.buffers.empty(*self._node.shape)
         node[positions] = self._store.ahead[positions, :n_labels] * self._store.behind[positions, :n_labels]
         return Marginals(self._log_z, node, self._edge)
 
@@ -119,7 +119,7 @@ class ChainTangent:
         transposed = np.ascontiguousarray(dotted.transpose(0, 2, 1))
         node = np.ascontiguousarray(direction.node)
         where = kernels.Direction(direction.place, node, edge, dotted, transposed, has_edges)
-        out = self._workers.room.empty(*self._node.shape)
+        out = self._workers.buffers.empty(*self._node.shape)
         outer, direct = (aligned((len(cuts) - 1, *tables.factor.shape)) for _ in range(2))
 
         def run(a: int, b: int) -> None:
@@ -137,6 +137,6 @@ class ChainTangent:
 
 def _aligned(workers: Workers, n: int, width: int) -> FloatArray:
     """Rows that start on cache lines, in memory that is used again."""
-    room = workers.room.empty(n * width + 8)
+    room = workers.buffers.empty(n * width + 8)
     first = -room.ctypes.data % 64 // 8
     return room[first : first + n * width].reshape(n, width)

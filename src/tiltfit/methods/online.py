@@ -30,6 +30,7 @@ from tiltfit.optimize.lazy import Adaptive, LazyTable, Printed, Rule
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Tilt, project
 from tiltfit.projections.ledger import Ledger, bend
+from tiltfit.projections.shards import TiltShard
 
 ROWS_A_STEP, SEQUENCES_A_STEP = 64, 16
 """Instances a step, unless ``batch_size`` says otherwise: a sequence has many positions to learn from at once."""
@@ -341,7 +342,7 @@ class _Step:
             tilt, features=own, penalty=tilt.penalty.take(which), support=tilt.support[which],
             offset=tilt.offset[which], rules=None,
         )  # fmt: skip
-        projection = project(alone, potentials)
+        projection = project(alone, [TiltShard(alone, potentials)])
         return projection.marginals, projection.divergence
 
     def _others(self, shared: IntArray, p: Marginals, q: Marginals) -> dict[str, FloatArray]:

@@ -28,6 +28,7 @@ from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Projection, Start, project
+from tiltfit.projections.shards import TiltShard
 
 _ENOUGH = 0.01  # times tol: the fall still to come, of that so far or per instance (in nats), that is not worth a round
 _ROUNDING = 1e-12  # of the objective
@@ -98,7 +99,7 @@ def posterior(
     projection = None
     if problem.tilt is not None:
         base = problem.tilt.base(Potentials(here, potentials.edge), p.log_z[touched], overwrite=True)
-        projection = project(problem.tilt, base, start=start, tol=tol, told=told)
+        projection = project(problem.tilt, [TiltShard(problem.tilt, base)], start=start, tol=tol, told=told)
         value, q = value + projection.value, projection.marginals
         node[positions] = structure.spread(problem.weight)[positions, None] * q.node
         if edge is not None and q.edge is not None:

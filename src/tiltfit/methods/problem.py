@@ -9,7 +9,7 @@ minimise it: ``alternating`` holds q fixed between information projections, ``jo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -18,12 +18,18 @@ import numpy.typing as npt
 
 from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.errors import UnsupportedError
+from tiltfit.execution.sums import Executor, Serial
 from tiltfit.features.merging import Merging
 from tiltfit.inference.potentials import Marginals, Potentials
+from tiltfit.methods.shards import ModelHalf, Shard, gradient_sums, known_sums, model_sums
 from tiltfit.models.model import Model, linear
 from tiltfit.optimize.measure import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
+from tiltfit.projections.shards import Prices, Tilted
+
+_SERIAL = Serial()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +64,9 @@ class Evaluation:
 class Problem:
     """Data, constraints and strengths.
 
-    ``labels``: class number or −1, one a position; an instance is labelled if all its positions are. ``weight``: one
-    an instance. ``alpha``: one a weight. ``touched``: the instances of ``tilt``, on which some constraint acts or some
-    labels are known.
+    ``labels``: class number or −1, one per position; an instance is labelled if all its positions are. ``weight``: one
+    per instance. ``alpha``: one per weight. ``touched``: the instances of ``tilt``, on which some constraint acts or
+    some labels are known. ``n_shards``: into how many parts the data are cut, over which ``executor`` sums.
     """
 
     model: Model
@@ -70,6 +76,8 @@ class Problem:
     gamma: float
     tilt: Tilt | None
     touched: IntArray
+    n_shards: int = 1
+    executor: Executor = _SERIAL
 
     @cached_property
     def labelled(self) -> IntArray:
@@ -106,25 +114,54 @@ class Problem:
         """
         if self.active is not self:
             return self.active.evaluate(weights, start, tol, told=told)
-        found: list[Projection] = []
-
-        def projected(here: Potentials, log_z: FloatArray) -> Marginals:
-            assert self.tilt is not None
-            base = self.tilt.base(here, log_z, overwrite=True)
-            found.append(project(self.tilt, base, start=start, tol=tol, told=told))
-            return found[0].marginals
-
-        # The moments of known labels are the same whatever the weights, if these are linear.
-        moments_known = self.model.linear is not None
-        value, node, edge = self.residual(weights, projected, known=not moments_known)
-        projection = found[0] if found else None
-        if projection is not None:
+        sums, shards = self.executor.sum, self.shards
+        value = sums(model_sums, shards, weights).log_z
+        prices, projection = Prices(weights, np.empty(0), np.inf, 0.0), None
+        if self.tilt is not None:
+            touched = [shard for shard in shards if shard.problem.tilt is not None]
+            projection = project(
+                self.tilt, touched, start=start, tol=tol, told=told, executor=self.executor, weights=weights
+            )
             value += self.gamma * projection.value
-        gradient, target = self.model.pull(weights, node, edge), None
-        if moments_known:
-            target = self._known_target
+            if projection.sampling is not None:
+                shards[0].tilted_at(weights).last = Tilted(projection.marginals, 0.0, np.empty(0))
+            prices = prices._replace(shared=projection.prices[: self.tilt.features.n_rows])
+        gradient, target, constant = sums(gradient_sums, shards, prices).expectation, None, 0.0
+        if self.model.linear is not None:
+            target, constant = self._known_target
         value += add_ridge(self.alpha, weights, gradient, self.model.workers, target=target)
-        return Evaluation(value - (self._known_base if moments_known else 0.0), gradient, projection)
+        return Evaluation(value - constant, gradient, projection)
+
+    @property
+    def shards(self) -> Sequence[Shard]:
+        """The data in ``n_shards`` parts, over which ``evaluate`` sums."""
+        return [Shard(self, None)] if self.n_shards == 1 else self._cut
+
+    @cached_property
+    def _cut(self) -> list[Shard]:
+        """Blocks of instances that follow one another, with about as many positions each."""
+        if self.is_sampled:
+            raise UnsupportedError("A sampled projection has one shard: use inference='exact', or n_shards=1.")
+        ends = self.model.structure.last + 1
+        goals = np.arange(1, self.n_shards) * (int(ends[-1]) / self.n_shards)
+        blocks = np.split(np.arange(len(self.weight)), np.unique(np.searchsorted(ends, goals)))
+        return [self._part(block) for block in blocks if len(block)]
+
+    def _part(self, block: IntArray) -> Shard:
+        place = self.place_in_tilt[block]
+        touched, tilt, rows = np.flatnonzero(place >= 0), None, np.empty(0, dtype=np.intp)
+        if self.tilt is not None and len(touched):
+            tilt, rows = self.tilt.part(place[touched])
+        few = replace(
+            self,
+            model=self.model.take(block),
+            labels=self.labels[self.model.structure.positions(block)],
+            weight=self.weight[block],
+            tilt=tilt,
+            touched=touched,
+            n_shards=1,
+        )
+        return Shard(few, rows)
 
     def known_moments(self) -> FloatArray:
         """Σ_labelled w·f(x, y)."""
@@ -140,10 +177,17 @@ class Problem:
         ``projected``: q on the touched instances, of their potentials under the model and log Z. ``known`` False:
         without the scores of known labels, and q on labelled instances, which the caller knows as moments.
         """
+        half = self.model_half(weights, known=known)
+        if half.here is not None:
+            self.subtract(projected(half.here, half.log_z), half.node, half.edge)
+        return half.value, half.node, half.edge
+
+    def model_half(self, weights: FloatArray, *, known: bool) -> ModelHalf:
+        """``residual`` before q is known."""
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials) if known else 0.0
-        here = None if self.tilt is None else model.workers.room.copy(potentials.node[self._touched_positions])
+        here = None if self.tilt is None else model.workers.buffers.copy(potentials.node[self._touched_positions])
         # The potentials are no longer needed: marginals take their place, and then the residual p − q.
         p = structure.infer(potentials, model.workers, weight=self.omega, overwrite=True)
         value += float(kernels.known.sum_at(p.log_z, self.labelled, self._labelled_weight))
@@ -154,12 +198,10 @@ class Problem:
             kernels.known.subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
             if edge is not None and self._known_edges is not None:
                 edge -= self._known_edges
-        if here is not None:
-            q = projected(Potentials(here, potentials.edge), p.log_z[self.touched])
-            self._subtract(q, node, edge)
-        return value, node, edge
+        touched = None if here is None else Potentials(here, potentials.edge)
+        return ModelHalf(value, node, edge, touched, p.log_z[self.touched])
 
-    def _subtract(self, q: Marginals, node: FloatArray, edge: FloatArray | None) -> None:
+    def subtract(self, q: Marginals, node: FloatArray, edge: FloatArray | None) -> None:
         """Take ω·q from the residual on the touched instances."""
         assert self.tilt is not None
         touched = self._touched_positions
@@ -204,6 +246,8 @@ class Problem:
             gamma=self.gamma,
             tilt=self.tilt if constrained else None,
             touched=np.searchsorted(keep, self.touched) if constrained else np.empty(0, dtype=np.intp),
+            n_shards=self.n_shards,
+            executor=self.executor,
         )
 
     def narrow(self, instances: IntArray) -> tuple[Problem, IntArray, IntArray]:
@@ -306,12 +350,16 @@ class Problem:
         return score
 
     @cached_property
-    def _known_target(self) -> Scattered | None:
-        """Σ_labelled w·f(x, y): few weights speak of attributes and labels that were seen together."""
-        return Scattered.of(self.known_moments()) if len(self.labelled) else None
+    def _known_target(self) -> tuple[Scattered | None, float]:
+        """Σ_labelled w·f(x, y), where few weights are about attributes and labels that were seen together; and
+        Σ_labelled w·log q₀(y|x)."""
+        if not len(self.labelled):
+            return None, 0.0
+        sums = self.executor.sum(known_sums, self.shards, None)
+        return Scattered.of(sums.expectation), sums.log_z
 
-    @cached_property
-    def _known_base(self) -> float:
+    @property
+    def known_base(self) -> float:
         """Σ_labelled w·log q₀(y|x)."""
         return 0.0 if self.model.base is None else self._known_score(self.model.base)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
-from tiltfit.execution.moments import Moments
+from tiltfit.execution.sums import Moments
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure

@@ -58,7 +58,7 @@ class History:
         full = len(self._order) == self._memory
         pair = self._order.pop(0) if full else next(k for k in range(self._memory) if k not in self._order)
         self._next = pair
-        point, slopes = self._workers.room.empty(len(g)), np.empty(len(bounds) - 1)
+        point, slopes = self._workers.buffers.empty(len(g)), np.empty(len(bounds) - 1)
 
         def run(first: int, last: int) -> None:
             total = np.empty(vectors.PIECE, dtype=self._summed)

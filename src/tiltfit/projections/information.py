@@ -13,12 +13,14 @@ variance is at most ¼) plus c²U*″ from the penalty, so that one L-BFGS-B run
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.execution.sums import Executor, Serial
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.potentials import Marginals, Potentials
@@ -26,6 +28,9 @@ from tiltfit.inference.structure import Structure
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
+from tiltfit.projections.shards import HasTilt, Prices, TiltShard, ending_sums, gathered, tilted_sums
+
+_SERIAL = Serial()
 
 
 class LocalRows(Protocol):
@@ -40,7 +45,7 @@ class LocalRows(Protocol):
         self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers, tol: float
     ) -> tuple[Marginals, FloatArray, FloatArray, bool]: ...
     def eta(self, prices: FloatArray) -> FloatArray: ...
-    def take(self, instances: IntArray, structure: Any) -> Self: ...
+    def take(self, instances: IntArray, structure: Any) -> tuple[Self, IntArray]: ...
     def shares(self, potentials: Potentials, workers: Workers) -> FloatArray: ...
     def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Structure, Potentials]: ...
 
@@ -127,7 +132,7 @@ class Tilt:
             place[model_kinds] = np.arange(len(model_kinds))
             parent = place[self.parent[kinds]]
         features, rows = self.features.take(positions, firing, instances)
-        local = None if self.instances is None else self.instances.take(instances, structure)
+        local = None if self.instances is None else self.instances.take(instances, structure)[0]
         few = Tilt(
             structure=structure,
             features=features,
@@ -139,6 +144,22 @@ class Tilt:
             instances=local if local is not None and len(local) else None,
             parent=parent,
             rules=None if self.rules is None else _at(self.rules, positions, kinds, instances),
+        )
+        return few, rows
+
+    def part(self, instances: IntArray) -> tuple[Tilt, IntArray]:
+        """The same on some instances, with all shared rows; and which of the rows of single instances are left."""
+        positions, structure = self.structure.positions(instances), self.structure.take(instances)
+        local, rows = None, np.empty(0, dtype=np.intp)
+        if self.instances is not None:
+            local, rows = self.instances.take(instances, structure)
+        few = replace(
+            self,
+            structure=structure,
+            features=self.features.part(positions, instances),
+            weight=self.weight[instances],
+            instances=local,
+            rules=None if self.rules is None else _at(self.rules, positions, np.arange(structure.n_kinds), instances),
         )
         return few, rows
 
@@ -199,7 +220,7 @@ class Tilt:
 
     def at(self, base: Potentials, prices: FloatArray) -> Marginals:
         """q ∝ p·exp(prices·f′) for the shared rows; log Z is relative to ``base``."""
-        return self.infer(self.features.tilted(base, prices, self.workers.room))
+        return self.infer(self.features.tilted(base, prices, self.workers.buffers))
 
     def infer(self, potentials: Potentials) -> Marginals:
         """log Z and marginals of these instances, edges summed with their weights."""
@@ -219,16 +240,29 @@ def _at(rules: Potentials, positions: IntArray, kinds: IntArray | None, instance
 
 
 def project(
-    tilt: Tilt, base: Potentials, *, start: Start | None = None, tol: float = 1e-6, told: bool = False
+    tilt: Tilt,
+    shards: Sequence[HasTilt],
+    *,
+    start: Start | None = None,
+    tol: float = 1e-6,
+    told: bool = False,
+    executor: Executor = _SERIAL,
+    weights: FloatArray | None = None,
 ) -> Projection:
-    """The information projection of ``base`` (log p, −inf where a label is forbidden): exact, or sampled where it must
-    be (then ``tol`` is at least ``stochastic.TOL``). ``told``: its expectations are reported, so they need little
-    noise."""
+    """The information projection of the model on ``shards`` of the instances of ``tilt``: exact, or sampled where it
+    must be (then ``tol`` is at least ``stochastic.TOL``).
+
+    ``told``: its expectations are reported, so they need little noise. ``weights``: those of the model, for shards that
+    do not have log p yet.
+    """
     if not tilt.structure.is_sampled:
-        return information_projection(tilt, base, start=None if start is None else start.duals, tol=tol)
+        duals = None if start is None else start.duals
+        return maximised(Dual(tilt, shards, duals, tol, executor=executor, weights=weights), tol)
     from tiltfit.projections.stochastic import FINAL, REPORTED, TOL, stochastic_projection
 
-    return stochastic_projection(tilt, base, start=start, tol=max(tol, TOL), final=REPORTED if told else FINAL)
+    (part,) = [shard.tilted_at(weights) for shard in shards]  # a sampler has one shard
+    final = REPORTED if told else FINAL
+    return stochastic_projection(tilt, part.base, start=start, tol=max(tol, TOL), final=final)
 
 
 def information_projection(
@@ -238,7 +272,11 @@ def information_projection(
 
     ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row.
     """
-    dual = Dual(tilt, base, start, tol)
+    return maximised(Dual(tilt, [TiltShard(tilt, base)], start, tol), tol, max_iter)
+
+
+def maximised(dual: Dual, tol: float, max_iter: int = 500) -> Projection:
+    """The projection where the dual is largest."""
     n_eval, converged = 0, True
     if len(dual.scale):
         found = minimise_bounded(
@@ -251,41 +289,46 @@ def information_projection(
     return dual.finish(duals, n_eval, converged)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tilted:
-    """q at shared duals, Σ V* of the instance rows at their optimum, their shares, and m of the shared rows."""
-
-    duals: FloatArray
-    marginals: Marginals
-    inner_cost: float
-    shares: FloatArray
-    shared: FloatArray
-
-
 _SMALL_GAP = 1e-8
 _INNER, _EXACT = 1e-2, 1e-11
 """How closely prices of single instances are found: a hundredth of the tolerance outside, and exactly at the end."""
 
 
 class Dual:
-    """The dual as a function of scaled shared variables, with the instance-level prices solved inside."""
+    """The dual as a function of scaled shared variables, with the instance-level prices solved inside.
 
-    def __init__(self, tilt: Tilt, base: Potentials, start: FloatArray | None, tol: float) -> None:
-        self._tilt, self._base = tilt, base
+    ``tilt``: all of it. ``shards``: its instances, whose sums ``executor`` takes; ``weights``: those of the model, for
+    shards that do not have log p yet.
+    """
+
+    def __init__(
+        self,
+        tilt: Tilt,
+        shards: Sequence[HasTilt],
+        start: FloatArray | None,
+        tol: float,
+        *,
+        executor: Executor = _SERIAL,
+        weights: FloatArray | None = None,
+    ) -> None:
+        self._tilt, self._shards, self._executor, self._weights = tilt, shards, executor, weights
+        self._parts = [shard.tilted_at(weights) for shard in shards]
         self._inner_tol = float(np.clip(_INNER * tol, _EXACT, 1e-4))
         self._part, self._origin = tilt.penalty.parts()
         self._support = tilt.support[self._origin]
-        n_parts, n_inner = len(self._part), len(tilt.instances) if tilt.instances is not None else 0
-        first = np.zeros(n_parts + n_inner) if start is None else start
-        self.start = first[:n_parts]
-        self._inner = first[n_parts:]  # warm start of the inner problems; they are solved exactly from anywhere
-        self._inner_solved = True
-        self._last: _Tilted | None = None  # a search mostly ends where it looked last
+        n_parts = len(self._part)
+        self.start = np.zeros(n_parts) if start is None else start[:n_parts]
+        if start is not None:  # of the inner problems, too; they are solved exactly from anywhere
+            for part in self._parts:
+                part.inner = start[n_parts:][part.rows]
+        self._last: tuple[FloatArray, FloatArray] | None = (
+            None  # duals and m: a search mostly ends where it looked last
+        )
         self._eta_bounds = eta_low, eta_high = self._part.dual_bounds()
         self._bend = bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
         self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
         hard = bool(np.any(bend == 0)) or tilt.instances is not None
-        self._cap = _price_cap(tilt, base) if hard else np.inf
+        self._cap = _price_cap(tilt, self._parts) if hard else np.inf
         low, high = -eta_high / self._support, -eta_low / self._support
         self.low = np.where(bend == 0, np.maximum(low, -self._cap), low) / self.scale
         self.high = np.where(bend == 0, np.minimum(high, self._cap), high) / self.scale
@@ -294,10 +337,9 @@ class Dual:
         """−dual and its gradient."""
         duals = scaled * self.scale
         eta = self._eta(duals)
-        at = self._tilted(duals)
-        value = float(self._tilt.weight @ at.marginals.log_z) + at.inner_cost
+        value, shared = self._tilted(duals)
         value += float(self.prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
-        return value, self.gradient(duals, at.shared) * self.scale
+        return value, self.gradient(duals, shared) * self.scale
 
     def gradient(self, duals: FloatArray, shared: FloatArray) -> FloatArray:
         """Of −dual in the duals, where the shared rows have the expectation ``shared``."""
@@ -315,33 +357,32 @@ class Dual:
     def finish(self, duals: FloatArray, n_eval: int, converged: bool) -> Projection:
         """Everything there is to say about the projection at these duals."""
         tilt, eta = self._tilt, self._eta(duals)
-        at = self._last if tilt.instances is None else None
         self._inner_tol = _EXACT
-        if at is None or not np.array_equal(at.duals, duals):
-            at, n_eval = self._tilted(duals), n_eval + 1
-        shared, shares = at.shared, at.shares
-        prices, log_z = self.prices(duals), float(tilt.weight @ at.marginals.log_z)
-        gap = self.fenchel_gap(duals, shared)
-        divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z
-        value = -log_z - at.inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
-        if tilt.instances is not None:
-            inner_eta = tilt.instances.eta(self._inner)
-            gap += float(np.sum(tilt.instances.penalty.fenchel_gap(shares, inner_eta)))
-            divergence -= float(inner_eta @ shares)
+        if tilt.instances is None and self._last is not None and np.array_equal(self._last[0], duals):
+            shared = self._last[1]
+        else:
+            shared, n_eval = self._tilted(duals)[1], n_eval + 1
+        ending = self._executor.sum(ending_sums, self._shards, self._broadcast(duals))
+        inner_cost, inner_gap, inner_product, unsolved = ending.expectation.tolist()
+        prices, log_z = self.prices(duals), ending.log_z
+        gap = self.fenchel_gap(duals, shared) + inner_gap
+        divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z - inner_product
+        value = -log_z - inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
+        marginals, inner, shares = gathered(self._parts)
         m = np.concatenate([shared, shares])
         # However a search ended, a small gap proves that it ended at the optimum.
         converged = converged or gap <= _SMALL_GAP * max(1.0, abs(value))
         return Projection(
-            prices=np.concatenate([prices, self._inner]),
-            duals=np.concatenate([duals, self._inner]),
-            marginals=at.marginals,
+            prices=np.concatenate([prices, inner]),
+            duals=np.concatenate([duals, inner]),
+            marginals=marginals,
             value=value,
             divergence=divergence,
             expectation=m,
             violation=tilt.violation(m),
             gap=gap,
             n_eval=n_eval,
-            converged=converged and self._inner_solved,
+            converged=converged and not unsolved,
         )
 
     def _eta(self, duals: FloatArray) -> FloatArray:
@@ -353,41 +394,40 @@ class Dual:
         n_rows = len(self._tilt.penalty)
         return np.asarray(np.bincount(self._origin, weights=duals, minlength=n_rows), dtype=np.float64)
 
-    def _tilted(self, duals: FloatArray) -> _Tilted:
-        self._last = None  # gives its room back
-        tilt = self._tilt
-        potentials = tilt.features.tilted(self._base, self.prices(duals), tilt.workers.room)
-        cost, shares = 0.0, np.empty(0)
-        if tilt.instances is None:
-            marginals = tilt.infer(potentials)
-        else:
-            marginals, self._inner, shares, self._inner_solved = tilt.instances.solve(
-                potentials, self._inner, self._cap, tilt.workers, self._inner_tol
-            )
-            cost = float(np.sum(tilt.instances.penalty.conjugate(tilt.instances.eta(self._inner))))
-        self._last = _Tilted(duals, marginals, cost, shares, tilt.shared_expectation(marginals))
-        return self._last
+    def _broadcast(self, duals: FloatArray) -> Prices:
+        return Prices(self._weights, self.prices(duals), self._cap, self._inner_tol)
+
+    def _tilted(self, duals: FloatArray) -> tuple[float, FloatArray]:
+        """Σ w log Z + Σ V* at these duals, and m of the shared rows."""
+        sums = self._executor.sum(tilted_sums, self._shards, self._broadcast(duals))
+        self._last = duals, (sums.expectation + self._tilt.offset) / self._tilt.support
+        return sums.log_z, self._last[1]
 
 
 _MARGIN = 50.0  # odds of e⁵⁰ to one: beyond any share that a hard constraint can ask for without forbidding labels
 
 
-def _price_cap(tilt: Tilt, base: Potentials) -> float:
+def _price_cap(tilt: Tilt, parts: Sequence[TiltShard]) -> float:
     """More than a hard constraint that can hold ever needs: it may have to overcome p itself and every soft constraint.
 
     Where hard constraints contradict each other the dual has no maximum; with this cap it has one, and q misses them by
     as little as possible in total (the cap is an L1 penalty of slope c·cap).
     """
-    spread = _spread(base.node)
-    if base.edge is not None:
-        # An event on edges may take a whole segment with it, or the whole sequence.
-        on_edges = _spread(base.edge.reshape(len(base.edge), -1))[tilt.structure.kind]
-        on_edges[tilt.structure.first] = 0.0
-        spread = np.add.reduceat(spread + on_edges, tilt.structure.first)
     pull = tilt.penalty.strongest_pull(tilt.support)
     if tilt.instances is not None:
         pull = max(pull, tilt.instances.penalty.strongest_pull(tilt.instances.support))
-    return _MARGIN + float(np.max(spread, initial=0.0)) + pull
+    return _MARGIN + max(_widest(part.tilt.structure, part.base) for part in parts) + pull
+
+
+def _widest(structure: Structure, base: Potentials) -> float:
+    """The largest difference between scores of an instance, about."""
+    spread = _spread(base.node)
+    if base.edge is not None:
+        # An event on edges may take a whole segment with it, or the whole sequence.
+        on_edges = _spread(base.edge.reshape(len(base.edge), -1))[structure.kind]
+        on_edges[structure.first] = 0.0
+        spread = np.add.reduceat(spread + on_edges, structure.first)
+    return float(np.max(spread, initial=0.0))
 
 
 def _spread(rows: FloatArray) -> FloatArray:

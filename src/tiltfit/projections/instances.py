@@ -64,12 +64,13 @@ class InstanceRows:
         workers.run(run, (indptr + np.arange(self.n + 1)) * self.events.shape[1])
         return Marginals(log_z, node), prices, share, bool(solved.all())
 
-    def take(self, instances: IntArray, structure: object = None) -> InstanceRows:
-        """The rows of these positions alone, which are numbered in this order. O(rows there), once they are sorted."""
+    def take(self, instances: IntArray, structure: object = None) -> tuple[InstanceRows, IntArray]:
+        """The rows of these positions alone, which are numbered in this order, and which rows these are. O(rows there),
+        once they are sorted."""
         indptr, order, _, _ = self._layout
         where, counts = between(indptr, instances)
         kept = order[where]
-        return InstanceRows(
+        rows = InstanceRows(
             n=len(instances),
             position=np.repeat(np.arange(len(instances)), counts),
             event=self.event[kept],
@@ -78,6 +79,7 @@ class InstanceRows:
             penalty=self.penalty.take(kept),
             support=self.support[kept],
         )
+        return rows, kept
 
     def eta(self, prices: FloatArray) -> FloatArray:
         """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""

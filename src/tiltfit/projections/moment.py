@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.execution.moments import Moments
+from tiltfit.execution.sums import Moments
 from tiltfit.execution.workers import Workers
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.result import Minimum

@@ -48,10 +48,10 @@ class SequenceRows:
         found = self.rows.solve(potentials, start, cap, workers, weight=self.weight, tol=tol, overwrite=True)
         return found.marginals, found.prices, found.means, bool(found.solved.all())
 
-    def take(self, instances: IntArray, structure: Chains) -> SequenceRows:
-        """The rows of these sequences alone, which ``structure`` holds in this order."""
+    def take(self, instances: IntArray, structure: Chains) -> tuple[SequenceRows, IntArray]:
+        """The rows of these sequences alone, which ``structure`` holds in this order, and which rows these are."""
         rows, kept = self.rows.take(instances, structure)
-        return SequenceRows(rows, self.penalty.take(kept), self.support[kept], self.weight[instances])
+        return SequenceRows(rows, self.penalty.take(kept), self.support[kept], self.weight[instances]), kept
 
     def eta(self, prices: FloatArray) -> FloatArray:
         """η = −c·ν, kept inside the dual bounds, where rounding may have carried it one unit too far."""

@@ -26,6 +26,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
 from tiltfit.inference.whole_results import WholeMarginals
 from tiltfit.projections.information import Dual, Projection, Sampling, Start, Tilt
+from tiltfit.projections.shards import TiltShard
 
 TOL = 0.1
 """How large the scaled gradient may remain, noise included: about a tenth of a standard deviation of the sum."""
@@ -78,7 +79,7 @@ class _Search:
 
     def __init__(self, tilt: Tilt, base: Potentials, start: Start | None) -> None:
         assert isinstance(tilt.structure, PricedChains)
-        self.dual = Dual(tilt, base, None if start is None else start.duals, TOL)
+        self.dual = Dual(tilt, [TiltShard(tilt, base)], None if start is None else start.duals, TOL)
         self._tilt, self._base, self._structure = tilt, base, tilt.structure
         self._duals = np.clip(self.dual.start / self.dual.scale, self.dual.low, self.dual.high) * self.dual.scale
         chains = None if start is None else start.chains
@@ -145,7 +146,7 @@ class _Search:
         )
 
     def _tilted(self, duals: FloatArray) -> Potentials:
-        return self._tilt.features.tilted(self._base, self.dual.prices(duals), self._tilt.workers.room)
+        return self._tilt.features.tilted(self._base, self.dual.prices(duals), self._tilt.workers.buffers)
 
     def _walk(self, potentials: Potentials, n_steps: int) -> WholeMarginals:
         tilt = self._tilt

@@ -50,7 +50,7 @@ class _Post:
             self.wanted.release()
 
 
-class Helpers:
+class ThreadPool:
     """``count`` threads. They end when nobody holds the helpers any more."""
 
     def __init__(self, count: int) -> None:

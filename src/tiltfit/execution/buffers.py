@@ -29,11 +29,11 @@ _EXAMPLE = [np.empty(0)]
 _ONLY_A_LIST = sys.getrefcount(_EXAMPLE[0])
 
 
-class Room:
+class Buffers:
     """Arrays without contents, like ``np.empty``; the memory of one that nobody holds any more goes to the next of its
     size, and to the system when the room is dropped.
 
-    >>> room = Room()
+    >>> room = Buffers()
     >>> first = room.empty(100, 50)
     >>> place = first.ctypes.data
     >>> del first

@@ -9,14 +9,14 @@ import weakref
 import numpy as np
 import pytest
 
-from tiltfit.execution.room import Room
+from tiltfit.execution.buffers import Buffers
 from tiltfit.execution.workers import Workers
 
 N = 10_000
 
 
 def test_arrays_that_live_at_the_same_time_share_nothing():
-    room = Room()
+    room = Buffers()
     first, second = room.empty(N), room.empty(100, 100)
     assert not np.shares_memory(first, second)
     first[:], second[:] = 1.0, 2.0
@@ -29,7 +29,7 @@ def test_arrays_that_live_at_the_same_time_share_nothing():
     "view", [lambda a: a[5:], lambda a: a.reshape(100, -1)[:, ::3], lambda a: a.reshape(-1).view()]
 )
 def test_a_view_keeps_the_memory(view):
-    room = Room()
+    room = Buffers()
     whole = room.empty(N)
     whole[:] = 7.0
     part = view(whole)
@@ -44,7 +44,7 @@ def test_a_view_keeps_the_memory(view):
 
 @pytest.mark.parametrize("holder", [memoryview, lambda a: a.ctypes, lambda a: np.asarray(a.data)])
 def test_whatever_looks_at_an_array_keeps_its_memory(holder):
-    room = Room()
+    room = Buffers()
     first = room.empty(N)
     place, held = first.ctypes.data, holder(first)
     del first
@@ -55,7 +55,7 @@ def test_whatever_looks_at_an_array_keeps_its_memory(holder):
 
 
 def test_threads_are_lent_different_memory():
-    room, places = Room(), []
+    room, places = Buffers(), []
 
     def lend():
         mine = [room.empty(N) for _ in range(50)]
@@ -72,14 +72,14 @@ def test_threads_are_lent_different_memory():
 
 
 def test_memory_goes_to_the_next_array_of_its_size_only():
-    room = Room()
+    room = Buffers()
     place = room.empty(N).ctypes.data
     assert room.empty(N, 2).ctypes.data != place
     assert room.empty(N // 2, 2).ctypes.data == place
 
 
 def test_a_room_that_is_dropped_gives_its_memory_back():
-    room = Room()
+    room = Buffers()
     kept = room.empty(N)
     kept[:] = 3.0
     room.empty(N, 3)
@@ -91,7 +91,7 @@ def test_a_room_that_is_dropped_gives_its_memory_back():
 
 
 def test_small_arrays_and_copies():
-    room = Room()
+    room = Buffers()
     assert room.empty(2, 3).shape == (2, 3)
     strided = np.arange(2.0 * N)[::2]
     copy = room.copy(strided)
