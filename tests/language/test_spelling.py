@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tiltfit.data.inputs import WordIndex
-from tiltfit.language.spelling import nearest_word
+from tiltfit.language.texts import nearest_word
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ TEXTS = [
     "goalie saves",
     "the bat broke when the batter hit the very first ball hard",
 ]
-SENTENCES = [["Smith", "J", "On", "tilting"], ["Doe", "A", "Fits"], ["Lee", "On", "labels", "and", "more"]] * 2
+SENTENCES = [["Smith", "J", "On", "tilting"], ["Doe", "A", "Fits"], ["Lee", "On", "labels", "and", "more"]]
 RULES = """
 version = 1
 classes = ["baseball", "hockey"]
@@ -75,9 +75,13 @@ def read(folder: Path) -> None:
     assert str(ConstraintSet.from_toml(RULES)).endswith("documents of more than 8 words are baseball")
 
 
-def schema() -> None:
-    """The JSON schema knows the names of the extension in a process that does not import it."""
+def names() -> None:
+    """The method and the JSON schema are known in a process that does not import the extension."""
+    from tiltfit import TiltClassifier, expect, word
     from tiltfit.language.schema import constraint_schema
+
+    stated = [expect("hockey", given=word("puck")).about(0.9), expect("baseball", given=word("bat")).about(0.9)]
+    assert "puck" in str(TiltClassifier(stated, method="continuation").fit(TEXTS).constraint_report_)
 
     found = constraint_schema()["$defs"]
     assert "changes_back" in found["constraint"]["properties"]
@@ -87,10 +91,10 @@ def schema() -> None:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        {"read": lambda: read(Path(sys.argv[2])), "schema": schema}[sys.argv[1]]()
+        {"read": lambda: read(Path(sys.argv[2])), "names": names}[sys.argv[1]]()
     else:
         with tempfile.TemporaryDirectory() as made:
             write(Path(made))
-            for part in ("read", "schema"):
+            for part in ("read", "names"):
                 subprocess.run([sys.executable, __file__, part, made], check=True)
         print("everything works")

@@ -14,27 +14,29 @@ from tiltfit.errors import ConstraintError, did_you_mean
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.segmental import Counted, Order, Segmental, Short
 from tiltfit.inference.statistic import Statistic
+from tiltfit.registry import Extensible
 
 Builder = Callable[..., Statistic]
 B = TypeVar("B", bound=Builder)
 
-REGISTRY: dict[str, Builder] = {}
+REGISTRY: Extensible[Builder] = Extensible()
 
 
 def register_statistic(name: str) -> Callable[[B], B]:
     """Make ``builder(fields, **options) -> Statistic`` known as ``name``. It may be a class.
 
-    >>> from tiltfit.inference.statistic import Statistic
-    >>> @register_statistic("comes full circle")
-    ... class Ends(Statistic):
-    ...     name = "comes full circle"
-    ...     def __init__(self, fields):
-    ...         self.fields = fields
-    ...     def count(self, labels):
-    ...         return float(labels[0] == labels[-1])
-    >>> build("comes full circle", Fields.plain("ab")).count([0, 1, 0])
-    1.0
-    >>> del REGISTRY["comes full circle"]
+        >>> from tiltfit.inference.statistic import Statistic
+    from tiltfit.registry import Extensible
+        >>> @register_statistic("comes full circle")
+        ... class Ends(Statistic):
+        ...     name = "comes full circle"
+        ...     def __init__(self, fields):
+        ...         self.fields = fields
+        ...     def count(self, labels):
+        ...         return float(labels[0] == labels[-1])
+        >>> build("comes full circle", Fields.plain("ab")).count([0, 1, 0])
+        1.0
+        >>> del REGISTRY["comes full circle"]
     """
     if name in REGISTRY:
         raise ConstraintError(f'There is a statistic "{name}" already: register yours by another name.')
@@ -48,7 +50,7 @@ def register_statistic(name: str) -> Callable[[B], B]:
 
 def build(name: str, fields: Fields, **options: object) -> Statistic:
     """The registered statistic of that name, for labels of these fields."""
-    if name not in REGISTRY:
+    if not REGISTRY.knows(name):
         known = ", ".join(sorted(REGISTRY))
         raise ConstraintError(f'There is no statistic "{name}"; known are {known}.{did_you_mean(name, REGISTRY)}')
     signature = inspect.signature(REGISTRY[name])
