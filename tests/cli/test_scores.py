@@ -31,8 +31,8 @@ def test_scores_agree_with_scikit_learn(seed: int, n: int, k: int, sure: float) 
     assert scores.macro_f1 == pytest.approx(metrics.f1_score(true, guess, average="macro", zero_division=0))
     assert scores.log_loss == pytest.approx(metrics.log_loss(true, proba[kept], labels=range(k)), rel=1e-9)
     each = metrics.precision_recall_fscore_support(true, guess, labels=range(k), zero_division=0)
-    for ours, theirs in zip((scores.precision, scores.recall, scores.f1), each, strict=False):
-        np.testing.assert_allclose(ours, theirs)
+    for name, theirs in zip(("precision", "recall", "f1", "support"), each, strict=True):
+        np.testing.assert_allclose([getattr(score, name) for score in scores.each.values()], theirs)
     np.testing.assert_array_equal(scores.confusion, metrics.confusion_matrix(true, guess, labels=range(k)))
     assert scores.left_out == n - kept.sum()
 

@@ -89,7 +89,7 @@ def test_attributes_can_be_hashed(tagging: Path, tmp_path: Path) -> None:
     assert tagger.features.hashing == 4096
     assert tagger.coef_.shape[1] == 4096
     assert len(document("predict", tmp_path / "m.tilt", tagging / "test.conll")["predictions"]) == 20
-    assert "--hashing 0 must be a whole number" in refused(*base, "--hashing", 0)
+    assert "--hashing 0 must be an integer" in refused(*base, "--hashing", 0)
     assert "--min-count 2 with --hashing 64" in refused(*base, "--hashing", 64, "--min-count", 2)
     assert "--hashing is to label tokens" in refused("train", tagging / "texts.jsonl", "-o", "m.tilt", "--hashing", 64)
 

@@ -91,31 +91,26 @@ def _true_classes(rows: Dataset, classes: Sequence[Any], field: str) -> npt.NDAr
 
 @dataclass(frozen=True)
 class DocumentScores:
-    """The scores of a classifier. ``confusion[i, j]``: rows of class i that were predicted as class j."""
+    """The scores of a classifier, ``each`` by class. ``confusion[i, j]``: rows of class i that were predicted as class
+    j. Precision, recall and F1 are 0 where they would be 0/0; macro-F1 is over the classes seen or predicted."""
 
-    classes: Sequence[str]
+    each: Mapping[str, Score]
     accuracy: float
     macro_f1: float
     log_loss: float
     confusion: npt.NDArray[np.int64]
-    precision: npt.NDArray[np.float64]
-    recall: npt.NDArray[np.float64]
-    f1: npt.NDArray[np.float64]
     left_out: int
 
     def document(self) -> dict[str, Any]:
         """Return the scores for ``--json``."""
-        support = self.confusion.sum(axis=1)
-        columns = zip(self.classes, self.precision, self.recall, self.f1, support, strict=True)
+        shown = ("precision", "recall", "f1", "support")
         return {
-            "rows": int(support.sum()),
+            "rows": int(self.confusion.sum()),
             "unlabelled": self.left_out,
             "accuracy": self.accuracy,
             "macro_f1": self.macro_f1,
             "log_loss": self.log_loss,
-            "classes": {
-                name: {"precision": p, "recall": r, "f1": f, "support": int(n)} for name, p, r, f, n in columns
-            },
+            "classes": {name: {key: getattr(score, key) for key in shown} for name, score in self.each.items()},
             "confusion": self.confusion,
         }
 
@@ -123,52 +118,47 @@ class DocumentScores:
 def document_scores(
     proba: npt.NDArray[np.float64], truth: npt.NDArray[np.intp], classes: Sequence[str]
 ) -> DocumentScores:
-    """Precision, recall and F1 are 0 where they would be 0/0; macro-F1 is over the classes seen or predicted."""
+    """Return the scores of probabilities against the numbers of the true classes (−1: unlabelled)."""
     import numpy as np
+
+    from tiltfit.report.segments import Score
 
     rows = np.flatnonzero(truth >= 0)
     true, predicted = truth[rows], proba[rows].argmax(axis=1)
     k = len(classes)
     confusion = np.bincount(true * k + predicted, minlength=k * k).reshape(k, k)
-    hits, seen, guessed = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
-    f1 = 2 * hits / np.maximum(seen + guessed, 1)
+    counts = zip(
+        np.diag(confusion).tolist(), confusion.sum(axis=0).tolist(), confusion.sum(axis=1).tolist(), strict=True
+    )
+    each = {name: Score(*three) for name, three in zip(classes, counts, strict=True)}
     # A probability that underflowed to 0 would make the mean infinite for one bad row: bounded as scikit-learn does.
     smallest = np.finfo(np.float64).eps
     return DocumentScores(
-        classes=classes,
-        accuracy=float(hits.sum() / len(rows)),
-        macro_f1=float(f1[seen + guessed > 0].mean()),
+        each=each,
+        accuracy=float(np.trace(confusion) / len(rows)),
+        macro_f1=float(np.mean([score.f1 for score in each.values() if score.predicted + score.support])),
         log_loss=float(-np.log(np.maximum(proba[rows, true], smallest)).mean()),
         confusion=confusion,
-        precision=hits / np.maximum(guessed, 1),
-        recall=hits / np.maximum(seen, 1),
-        f1=f1,
         left_out=len(truth) - len(rows),
     )
 
 
 def show_document_scores(terminal: Terminal, scores: DocumentScores) -> None:
     """Show the scores as a table."""
-    n = int(scores.confusion.sum())
     left_out = f" ({scores.left_out:,} without a label left out)" if scores.left_out else ""
-    classes = table("class", "precision", "recall", "F1", "documents")
-    support = scores.confusion.sum(axis=1)
-    for row in zip(scores.classes, scores.precision, scores.recall, scores.f1, support, strict=True):
-        name, precision, recall, f1, total = row
-        classes.add_row(cell(name), f"{precision:.3f}", f"{recall:.3f}", f"{f1:.3f}", f"{total:,}")
     terminal.show(
-        f"{count(n, 'labelled document')}{left_out}",
+        f"{count(int(scores.confusion.sum()), 'labelled document')}{left_out}",
         "",
         f"accuracy {scores.accuracy:.3f}   macro-F1 {scores.macro_f1:.3f}   log-loss {scores.log_loss:.3f}",
         "",
-        classes,
+        _score_table("class", "documents", scores.each),
         *_confusions(scores),
     )
 
 
 def _confusions(scores: DocumentScores) -> list[str]:
     """Return the most frequent mistakes, as sentences."""
-    matrix, names = scores.confusion.tolist(), scores.classes
+    matrix, names = scores.confusion.tolist(), list(scores.each)
     pairs = [(n, names[i], names[j]) for i, row in enumerate(matrix) for j, n in enumerate(row) if i != j and n > 0]
     pairs.sort(key=lambda pair: -pair[0])
     lines = [f"  {n:,} × {true} taken for {guess}" for n, true, guess in pairs[:_CONFUSIONS]]

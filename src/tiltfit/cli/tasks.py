@@ -5,6 +5,7 @@ Also what commands need to know of either: the columns to read, the labels, and 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tiltfit.cli.options import is_typed, spelled
+from tiltfit.cli.terminal import plain
 from tiltfit.errors import DataError, TiltfitError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
@@ -141,19 +143,14 @@ def columns_named(constraints: ConstraintSet | None) -> list[str]:
     """Return the columns that constraints on sequences look at, so that they need not be named again."""
     from tiltfit.language.document import to_document
 
-    found = (name for constraint in constraints or () for name in _columns(to_document(constraint)))
-    return list(dict.fromkeys(found))
+    found: list[str] = []
 
-
-def _columns(document: Any) -> Iterator[str]:
-    if isinstance(document, dict):
+    def note(part: dict[str, Any]) -> None:
         # The value of a label called "column" is a number: { distribution = { column = 0.9 } }.
-        if isinstance(document.get("column"), str):
-            yield document["column"]
-        document = list(document.values())
-    if isinstance(document, list | tuple):
-        for value in document:
-            yield from _columns(value)
+        found.extend(name for name in [part.get("column")] if type(name) is str)
+
+    json.loads(json.dumps(plain([to_document(c) for c in constraints or ()])), object_hook=note)
+    return list(dict.fromkeys(found))
 
 
 def labels_of(task: Task, rows: Iterable[Any] | None) -> Iterator[Any]:
