@@ -69,7 +69,7 @@ def test_one_label_in_y_does_not_hide_the_classes_that_constraints_name():
 
 def test_one_label_that_is_spelt_otherwise_is_told():
     said = [expect("electronics", given=word("puck")).about(0.9), expect("b", given=word("bat")).about(0.9)]
-    with pytest.warns(TiltfitWarning, match="'electronic' and of 'electronics'"):
+    with pytest.warns(TiltfitWarning, match="'electronic' and 'electronics'"):
         TiltClassifier(said).fit(TEXTS, ["electronic", *[None] * 5])
 
 

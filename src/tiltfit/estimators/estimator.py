@@ -34,6 +34,7 @@ from tiltfit.errors import (
     TiltfitWarning,
     UnmetConstraintWarning,
     UnsupportedError,
+    warn_user,
 )
 from tiltfit.estimators.development import development_set, naming_dev, parts
 from tiltfit.estimators.encoders import Matrix
@@ -241,11 +242,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TiltfitWarning)  # the first attempt has named inactive constraints
             grounded = look_up(ConstraintSet(soft, constraints.classes))
-        warnings.warn(
+        warn_user(
             f"{conflict} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
             "soft.)",
             UnmetConstraintWarning,
-            stacklevel=4,
         )
         return replace(grounded, constraints=constraints)
 
@@ -323,21 +323,18 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     def _warn(self, fit: Fit, lost: tuple[str, ...]) -> None:
         """Warn about what a fit could not do. ``lost``: constraints that a model file could not hold."""
         if lost:
-            warnings.warn(
+            warn_user(
                 f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
                 NotSavedWarning,
-                stacklevel=3,
             )
         # Hard constraints that contradict each other leave nothing to converge to; they are named below.
         report = self.constraint_report_
         if not fit.converged and fit.stop is not Stop.CALLBACK and not report.violated:
             advice = fit.advice or f"Raise max_iter= (now {self.max_iter}) or tol=."
-            warnings.warn(
-                f"{type(self).__name__} did not converge: {fit.message}. {advice}", NotConvergedWarning, stacklevel=3
-            )
+            warn_user(f"{type(self).__name__} did not converge: {fit.message}. {advice}", NotConvergedWarning)
         followed = METHODS[self.method].follows
-        report.warn_unmet(stacklevel=3, vectorizer=hasattr(self, "vectorizer"), followed=followed)
-        report.warn_sampling(stacklevel=3)
+        report.warn_unmet(stacklevel=4, vectorizer=hasattr(self, "vectorizer"), followed=followed)
+        report.warn_sampling(stacklevel=4)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         learn_more(self, X, y, classes, sample_weight)

@@ -7,7 +7,6 @@ Only the most confident ones are worth stating: those whose interval lies furthe
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiltfit.data.inputs import is_missing
-from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
+from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
 from tiltfit.estimators.intervals import Mean, Share
 from tiltfit.estimators.label_statistics import LabelStatistics
 from tiltfit.estimators.options import check_share, check_whole
@@ -94,11 +93,10 @@ def constraints_from_labels(
     kept = [s.constraint(slack) for s in (found if top is None else _best(found, int(top)))]
     constraints = list(dict.fromkeys(c for c in kept if c is not None))
     if not constraints:
-        warnings.warn(
+        warn_user(
             f"The labels show nothing with enough confidence: lower min_support= (now {min_support}) or confidence= "
             f"(now {confidence}).",
             TiltfitWarning,
-            stacklevel=2,
         )
     return ConstraintSet(tuple(constraints), tuple(here.classes))
 
@@ -257,11 +255,10 @@ class _Asked:
 
     def _warn_unless(self, found: bool, template: Template) -> None:
         if not found:
-            warnings.warn(
+            warn_user(
                 f"The labels show nothing about {template!r} that is worth stating: too few of them are seen there "
                 f"(min_support={self.min_support}), or it makes no difference.",
                 TiltfitWarning,
-                stacklevel=4,
             )
 
 

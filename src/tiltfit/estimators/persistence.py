@@ -7,7 +7,6 @@ that names it: after loading, ``predict`` works, and what needs the missing part
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 import tiltfit
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
+from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError, warn_user
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.encoder_files import (
     dump_encoder,
@@ -88,10 +87,9 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
     head = {"kind": cls.__name__, "state_version": VERSION, "written_by": tiltfit.__version__}
     document = {**head, **_FILES[cls.__name__].dump(estimator, arrays, lost)}
     if lost:
-        warnings.warn(
+        warn_user(
             f"Not saved: {'; '.join(lost)}. After loading, what needs it is refused by name; the rest works.",
             NotSavedWarning,
-            stacklevel=3,
         )
     write(Path(path), document, arrays)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray
-from tiltfit.errors import DataError, NotConvergedWarning, UnmetConstraintWarning, UnsupportedError
+from tiltfit.errors import DataError, NotConvergedWarning, UnmetConstraintWarning, UnsupportedError, warn_user
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure
@@ -49,15 +48,14 @@ def projected(
     with one_blas_thread():
         projection = project(tilt, [TiltShard(tilt, base)], told=True)
     if not projection.converged:
-        warnings.warn(
+        warn_user(
             f"The information projection was not solved (gap {projection.gap:.2g}): predictions are approximate.",
             NotConvergedWarning,
-            stacklevel=3,
         )
     _warn_unmet(grounded, projection)
     if projection.sampling is not None:
         owners = [grounded.constraints[k].title for k in grounded.owner]
-        warn_sampling(zip(owners, projection.sampling.effective, projection.sampling.r_hat, strict=True), stacklevel=3)
+        warn_sampling(zip(owners, projection.sampling.effective, projection.sampling.r_hat, strict=True), stacklevel=4)
     return Projected(projection.marginals, *tilt.tilted(base, projection.prices), projection.prices)
 
 
@@ -66,11 +64,10 @@ def _warn_unmet(grounded: Grounded, projection: Projection) -> None:
     missed = np.unique(grounded.owner[projection.violation > allowance(projection)])
     names = [repr(titled(c, grounded.unit)) for c in (grounded.constraints[k] for k in missed) if c.is_hard]
     if names:
-        warnings.warn(
+        warn_user(
             f"Hard constraints do not hold on this data, together with the others: {', '.join(names[:3])}"
             f"{' and more' if len(names) > 3 else ''}. Relax a target, or give one of them slack=.",
             UnmetConstraintWarning,
-            stacklevel=4,
         )
 
 

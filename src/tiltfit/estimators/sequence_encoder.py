@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +11,7 @@ from scipy import sparse
 
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Kind, Sequences, as_sequences
-from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean
+from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
@@ -227,11 +226,10 @@ def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
     known = sequences.items.names
     for name in edges.attributes:
         if name not in set(known):
-            warnings.warn(
+            warn_user(
                 f"The attribute {name!r} of transitions= occurs nowhere in X, so transitions cannot depend on it."
                 f"{did_you_mean(name, known)}",
                 TiltfitWarning,
-                stacklevel=5,
             )
 
 

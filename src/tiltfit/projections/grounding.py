@@ -8,7 +8,6 @@ that something touches.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,7 +19,7 @@ from scipy import sparse
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import ConstraintError, InactiveConstraintWarning, UnsupportedError
+from tiltfit.errors import ConstraintError, InactiveConstraintWarning, UnsupportedError, warn_user
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
@@ -275,11 +274,10 @@ def _warn_idle_words(constraint: Constraint, sample: Sample) -> None:
     for leaf in constraint.given.leaves:
         if leaf.words and not leaf.fires(sample.inputs).any():
             guess = leaf.suggest(sample.inputs)
-            warnings.warn(
+            warn_user(
                 f"The constraint {sample.title(constraint)!r} also names {leaf!r}, which occurs nowhere"
                 + (f'; did you mean "{guess}"?' if guess else "."),
                 InactiveConstraintWarning,
-                stacklevel=5,
             )
 
 
@@ -299,6 +297,4 @@ def _warn_inactive(constraint: Constraint, sample: Sample) -> None:
         guess = where.suggest(inputs)
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
     end = "" if why.endswith("?") else "."
-    warnings.warn(
-        f"The constraint {sample.title(constraint)!r} is inactive: {why}{end}", InactiveConstraintWarning, stacklevel=5
-    )
+    warn_user(f"The constraint {sample.title(constraint)!r} is inactive: {why}{end}", InactiveConstraintWarning)

@@ -12,7 +12,6 @@ other value.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from tiltfit.arrays import BoolArray, IntArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.data.sequences import Sequences
-from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest
+from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean, nearest, warn_user
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact, label
 
@@ -285,10 +284,9 @@ def warn_unspoken_classes(
         seen |= (~banned[banned.any(axis=1)]).any(axis=0)
     silent = [c for k, c in enumerate(classes.tolist()) if exact(c) not in named and not seen[k]]
     if len(silent) > 1:
-        warnings.warn(
+        warn_user(
             f"Neither a label nor a constraint is about the classes {silent}: nothing can tell them apart.",
             TiltfitWarning,
-            stacklevel=4,
         )
 
 
@@ -392,11 +390,10 @@ def _warn_alike(found: list[Any]) -> None:
     for k, name in enumerate(texts):
         guess = nearest(name, texts[:k], cutoff=0.92)
         if guess is not None:
-            warnings.warn(
+            warn_user(
                 f"Labels and constraints name {guess!r} and {name!r}: if these are one class, one is misspelt. "
                 "classes= says which there are.",
                 TiltfitWarning,
-                stacklevel=7,
             )
 
 
