@@ -26,7 +26,6 @@ def register_statistic(name: str) -> Callable[[B], B]:
     """Make ``builder(fields, **options) -> Statistic`` known as ``name``. It may be a class.
 
         >>> from tiltfit.inference.statistic import Statistic
-    from tiltfit.registry import Extensible
         >>> @register_statistic("comes full circle")
         ... class Ends(Statistic):
         ...     name = "comes full circle"
