@@ -18,7 +18,7 @@ _SMALL = 1 << 12  # numbers below which there is nothing to gain
 
 
 def _last_held_by_nobody(arrays: list[FloatArray]) -> int | None:
-    """Where the last of them is that nothing but this list holds: every view of an array holds it."""
+    """The number of the last array that nothing but this list holds: every view of an array holds it."""
     for k in range(len(arrays) - 1, -1, -1):
         if sys.getrefcount(arrays[k]) == _ONLY_A_LIST:
             return k

@@ -1,7 +1,7 @@
 """Threads that wait for one call at a time.
 
 A pool of the standard library takes a tenth of a millisecond to hand over a call and to hear that it is done; with two
-locks a thread it is a fifth of that, and an iteration of a solver hands over seven.
+locks per thread it is a fifth of that, and an iteration of a solver hands over seven.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ Call = Callable[[], object]
 
 @dataclass(eq=False)
 class _Post:
-    """What a thread and those who call it share: ``wanted`` is free when there is something to do, ``done`` when it is
-    done."""
+    """The state that a thread and its callers share: ``wanted`` is free when there is something to do, ``done`` when it
+    is done."""
 
     wanted: threading.Lock = field(default_factory=threading.Lock)
     done: threading.Lock = field(default_factory=threading.Lock)
@@ -38,7 +38,7 @@ class _Post:
                 return
             try:
                 call()
-            except BaseException as error:  # told to whoever asked for it
+            except BaseException as error:  # raised again by the caller
                 self.error = error
             del call
             self.done.release()

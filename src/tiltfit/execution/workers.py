@@ -1,4 +1,4 @@
-"""Where work over ranges of positions is run: in this thread, or on several.
+"""Work over ranges of positions, in this thread or on several.
 
 A kernel ``run(start, stop)`` writes its own range of an output array and nothing else, so the result does not depend on
 how many workers there are or on how the ranges are cut.

@@ -88,7 +88,7 @@ class ChainFeatures:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether kinds and attributes of edges are the same, so that there is nothing to sum."""
+        """True if kinds and attributes of edges are the same, so that there is nothing to sum."""
         return np.array_equal(self.kinds, np.eye(self.kinds.shape[1]))
 
     def merged(self) -> tuple[ChainFeatures, IntArray] | None:

@@ -1,8 +1,8 @@
-"""What else a transition depends on: attributes of the edge into each position, f(y_{t−1}, y_t, x) of the paper's §6.
+"""Features of transitions: attributes of the edge into each position, f(y_{t−1}, y_t, x) of the paper's §6.
 
 Column 0 is the plain transition and always on. By default the others say which punctuation the previous token is:
 fields change after commas and full stops. Few classes make few distinct edges: ``kinds`` numbers them, so that
-inference keeps one table of transition scores a kind.
+inference keeps one table of transition scores per kind.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class EdgeKinds:
 
 @dataclass(frozen=True)
 class EdgeTemplates:
-    """What transition weights depend on.
+    """The attributes that transition weights depend on.
 
     Parameters
     ----------

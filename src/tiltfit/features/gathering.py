@@ -22,7 +22,7 @@ _CHUNK = 1 << 16  # positions gathered at a time: keeps the index arithmetic sma
 
 @dataclass(frozen=True, eq=False)
 class Incidence:
-    """Which values each type has: those of type t are ``indices[indptr[t]:indptr[t + 1]]``, numbers in ``values``."""
+    """The values of each type: those of type t are ``indices[indptr[t]:indptr[t + 1]]``, numbers in ``values``."""
 
     indptr: IntArray
     indices: IntArray

@@ -28,7 +28,7 @@ class Merging:
     n_labels: int
 
     def is_even(self, weights: FloatArray) -> bool:
-        """Whether rows that are merged have the same weights: then ``contract`` loses nothing."""
+        """True if rows that are merged have the same weights: then ``contract`` loses nothing."""
         table = weights.reshape(-1, self.n_labels)
         return bool(np.array_equal(table[self._first][self.group], table))
 
@@ -69,7 +69,7 @@ class Merging:
 def twins(X: sparse.csr_array) -> IntArray:
     """For every column of X, whose entries are all 1, the number of its set of equal columns, by first appearance.
 
-    Columns are compared by sums of random numbers, one a row, and those that agree once more, entry by entry.
+    Columns are compared by sums of random numbers, one per row, and those that agree once more, entry by entry.
     O(non-zeros).
 
     >>> twins(sparse.csr_array(np.array([[1.0, 0, 1, 0], [1, 1, 1, 0]]))).tolist()
@@ -86,7 +86,7 @@ def twins(X: sparse.csr_array) -> IntArray:
 
 
 def _agree(columns: sparse.csc_array, other: IntArray) -> bool:
-    """Whether every column is the same as column ``other``."""
+    """True if every column is the same as column ``other``."""
     starts, lengths = columns.indptr[:-1], np.diff(columns.indptr)
     if not np.array_equal(lengths[other], lengths):
         return False

@@ -138,7 +138,7 @@ class ObservedFeatures:
 
     @cached_property
     def _cell_in_table(self) -> IntArray:
-        """Where each of them stands there."""
+        """The place of each of them there."""
         pairs = self._in_table
         return self._row[self._attribute[pairs]].astype(np.intp) * self.n_labels + self.label[pairs]
 

@@ -1,8 +1,8 @@
-"""The two products behind model features: X·W, and Xᵀ·R for a residual R; X is sparse, W and R have a column a label.
+"""The two products behind model features: X·W, and Xᵀ·R for a residual R; X is sparse, W and R have a column per label.
 
 Xᵀ·R is taken in one of two ways, column of X by column. Most columns have few non-zeros: they gather the rows of R that
-they need, one write a column. A few columns are most of the non-zeros (the word before is a comma): their sums are one
-small table that stays in the cache, to which the rows of R are added one after the other.
+they need, one write per column. A few columns are most of the non-zeros (the word before is a comma): their sums are
+one small table that stays in the cache, to which the rows of R are added one after the other.
 
 Where products are needed again and again, as a solver does, attributes that often occur together are summed once
 (``bundles``), and rows of about the same number of non-zeros are taken one after the other.
@@ -111,7 +111,7 @@ class Product:
 
     @property
     def _each(self) -> float:
-        """Nanoseconds a non-zero."""
+        """Nanoseconds per non-zero."""
         return 0.3 * self.n_labels
 
     @cached_property
@@ -153,7 +153,7 @@ class Product:
 
     @cached_property
     def _is_binary(self) -> bool:
-        """Whether all entries are 1, so that they need not be read."""
+        """True if all entries are 1, so that they need not be read."""
         return bool(np.all(self.X.data == 1.0))
 
     @cached_property

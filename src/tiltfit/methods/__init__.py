@@ -1,1 +1,1 @@
-"""How the joint objective is minimised, and what it is compared with."""
+"""Solvers of the joint objective, and the methods it is compared with."""

@@ -1,4 +1,4 @@
-"""What methods refuse, options and constraints: one style of messages, whichever method it is."""
+"""Refusals of options and constraints, in one style of messages for all methods."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from tiltfit.errors import DataError, UnsupportedError, listed
 
-_REASONS = 3  # that a message tells
+_REASONS = 3  # that a message lists
 
 
 def wrong_option(name: str, value: object, must: str) -> DataError:
-    """What to say of an option that cannot be: a sentence that names it, and says what would work.
+    """The error for a wrong option: a sentence that names it, and says what would work.
 
     >>> str(wrong_option("tau", 2, "a number between 0 and 1"))
     "method_options={'tau': 2} must be a number between 0 and 1."
@@ -23,13 +23,13 @@ def wrong_option(name: str, value: object, must: str) -> DataError:
 
 
 def check_number(name: str, value: object, must: str, *, high: float = np.inf, above: bool = False) -> None:
-    """Refuse what is no finite number of at least 0 (``above``: of more) and at most ``high``."""
+    """Refuse all but finite numbers of at least 0 (``above``: of more) and at most ``high``."""
     if not is_real(value) or not 0 <= value <= high or (above and value == 0) or value == np.inf:
         raise wrong_option(name, value, must)
 
 
 def check_whole(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is no whole number of at least ``least``."""
+    """Refuse all but integers of at least ``least``."""
     whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not whole or value < least:  # type: ignore[operator]
         raise wrong_option(name, value, f"a whole number of at least {least}")
@@ -41,7 +41,7 @@ def more_rounds(rounds: int) -> str:
 
 
 def is_real(value: Any) -> TypeGuard[float]:
-    """Whether it is a number, and neither a truth value nor NaN."""
+    """True if it is a number, and neither a truth value nor NaN."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_) and value == value
 
 

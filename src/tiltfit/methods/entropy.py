@@ -6,7 +6,7 @@ s is ``method_options={"strength": s}``, by default 2 % of the weight of what is
 mean is one of tokens). On development parts of text collections more than that soon ended with one label for all, since
 nothing says what to be sure of; it starts from the supervised fit for the same reason.
 The model is asked to be sure on unlabelled data, whatever it is sure of; alternating projections ask that expectations
-hold there. Needs labels; constraints are not used, and the report tells how far the model is from them. With s the
+hold there. Needs labels; constraints are not used, and the report shows how far the model is from them. With s the
 score of a labelling, H = log Z − E_p[s] and ∇H = −Cov_p(f, s): the derivative of marginals along the potentials
 themselves (``inference.tangent``), O(N·L²) on chains (Mann & McCallum 2007).
 """
@@ -62,7 +62,7 @@ class Entropy:
 
 
 def _finite(potentials: Potentials) -> Potentials:
-    """What is forbidden has no share in any covariance."""
+    """The potentials with 0 in the place of −inf: forbidden labels have no part in a covariance."""
     node, edge = (None if v is None else np.where(np.isfinite(v), v, 0.0) for v in (potentials.node, potentials.edge))
     assert node is not None
     return Potentials(node, edge)

@@ -37,7 +37,7 @@ from tiltfit.projections.moment import moment_objective
 
 
 def said_by_labels(task: Task) -> BoolArray:
-    """What y rules out at positions of instances that are not labelled completely (positions × classes)."""
+    """The labels that y rules out where instances are not labelled completely (positions × classes)."""
     shape = len(task.problem.labels), task.problem.model.n_labels
     return np.zeros(shape, dtype=np.bool_) if task.grounded.by_labels is None else task.grounded.by_labels.copy()
 
@@ -58,7 +58,7 @@ def with_evidence(problem: Problem, log_evidence: FloatArray, what: str, known: 
     """The problem without its constraints, with evidence (log e, positions × labels; 0 everywhere: none).
 
     Of an instance that its evidence and the model together leave no labelling, only what y says (``known``) counts, and
-    it is said of ``what``.
+    a warning names ``what``.
     """
     structure = problem.model.structure
     instance = np.asarray(structure.spread(np.arange(len(structure))), dtype=np.intp)

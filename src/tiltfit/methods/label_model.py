@@ -167,7 +167,7 @@ def stated_balance(constraints: ConstraintSet) -> FloatArray | None:
 
 
 def _states_balance(c: Constraint) -> bool:
-    """Whether it fixes the share of one label, or of all, in all the data."""
+    """True if it fixes the share of one label, or of all, in all the data."""
     if c.given is not None or c.per != "dataset" or c.event.place != "all":
         return False
     if c.relation.shares:

@@ -5,7 +5,7 @@
 Generalized expectation with one constraint, on the proportions of the labels: unlabelled data should be labelled in the
 same proportions ũ as labelled data, or as an unconditional ``distributed_as`` or ``method_options={"proportions":
 {...}}`` says. s is ``strength``, by default ten times the weight of the labelled instances. Other constraints are not
-used; the report tells how far the model is from them.
+used; the report shows how far the model is from them.
 """
 
 from __future__ import annotations

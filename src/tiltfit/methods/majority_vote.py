@@ -14,7 +14,7 @@ states is above one half:
 ============================  ===========================================================================
 
 A constraint without a condition (a class proportion) says nothing about a single row and never votes. On sequences,
-rows are tokens: what speaks of transitions, segments, whole sequences or shares of other events says nothing of a
+rows are tokens: what is about transitions, segments, whole sequences or shares of other events says nothing of a
 single token.
 A row without votes abstains, and so does a row on which two labels share the lead. Targets decide only *whether* a
 constraint votes: 0.6 and 0.95 count alike, which is what the projections do better.

@@ -34,7 +34,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """How to learn, and the callbacks. ``options``: the method's own (``Method.options``)."""
+    """The settings of a run and its callbacks. ``options``: the method's own (``Method.options``)."""
 
     solver: str = "auto"
     max_iter: int = 500

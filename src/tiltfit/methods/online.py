@@ -10,7 +10,7 @@ have attributes, times labels (of chains, times labels again); an instance that 
 
 The objective is Eq. 6 on the n instances that count: those seen so far, but no more than ``horizon``, of which supports
 are estimated from what was seen. So in a second pass, which meets them again, none counts twice, and an endless stream
-does not make the ridge and constraints of ``scale="unit"`` fade. Rows that speak of one instance each are projected
+does not make the ridge and constraints of ``scale="unit"`` fade. Rows that are about one instance each are projected
 exactly as it comes.
 """
 
@@ -33,10 +33,10 @@ from tiltfit.projections.ledger import Ledger, bend
 from tiltfit.projections.shards import TiltShard
 
 ROWS_A_STEP, SEQUENCES_A_STEP = 64, 16
-"""Instances a step, unless ``batch_size`` says otherwise: a sequence has many positions to learn from at once."""
+"""Instances per step, unless ``batch_size`` says otherwise: a sequence has many positions to learn from at once."""
 
 REACH = 5.0
-"""How far the first adaptive step may move a score."""
+"""The distance that the first adaptive step may move a score."""
 
 _LABEL = 8.0  # so far may a label pull: a probability of one half to one of 0.9997
 _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled, and as many before they count
@@ -44,10 +44,10 @@ _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled, an
 
 @dataclass(frozen=True)
 class Online:
-    """How to learn online.
+    """The options of learning online.
 
     ``steps``: "adaptive", or "printed" as the paper has them (with η₀ = ``eta0``). ``passes``: over the data of
-    ``fit``. ``batch_size``: instances a step (default: 64 rows or 16 sequences, and 1 as printed); the end of a call
+    ``fit``. ``batch_size``: instances per step (default: 64 rows or 16 sequences, and 1 as printed); the end of a call
     ends a step. ``horizon``: how many instances of a stream count at most (all, if absent).
     """
 
@@ -58,7 +58,7 @@ class Online:
     eta0: float = 0.1
 
     def size(self, *, sequences: bool) -> int:
-        """Instances a step."""
+        """Instances per step."""
         return self.batch_size or (1 if self.is_printed else SEQUENCES_A_STEP if sequences else ROWS_A_STEP)
 
     @property
@@ -79,10 +79,11 @@ class Online:
 
 @dataclass(eq=False)
 class Learner:
-    """What the next step needs. ``nodes``: weights of attributes × labels (the last row may be intercepts), ``edges``:
-    those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far; ``clock``: of the ridge;
-    ``size``: Σ |attributes| of the positions so far, which were ``positions``. ``unlabelled_in_all``: of all instances
-    that count, where that is known (else 0). ``loss``: what a pass of ``fit`` has met so far. It changes in place."""
+    """The state from which the next step goes on. ``nodes``: weights of attributes × labels (the last row may be
+    intercepts), ``edges``: those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far;
+    ``clock``: of the ridge; ``size``: Σ |attributes| of the positions so far, which were ``positions``.
+    ``unlabelled_in_all``: of all instances that count, where that is known (else 0). ``loss``: what a pass of ``fit``
+    has met so far. It changes in place."""
 
     online: Online
     alpha: float
@@ -101,7 +102,7 @@ class Learner:
 
     def learn(self, problem: Problem, grounded: Grounded, order: IntArray, rows: IntArray) -> None:
         """Take the instances ``order``. ``rows``: the numbers that the shared rows of ``grounded`` have in the ledger
-        (−1: they speak of single instances)."""
+        (−1: they are about single instances)."""
         few = self.step_size
         for start in range(0, len(order), few):
             _Step(self, problem, grounded, rows).take(order[start : start + few])
@@ -115,17 +116,17 @@ class Learner:
 
     @property
     def step_size(self) -> int:
-        """Instances a step."""
+        """Instances per step."""
         return self.online.size(sequences=self.edges is not None)
 
     @property
     def n(self) -> float:
-        """How many instances count."""
+        """The number of instances that count."""
         return self.online.counting(self.seen)
 
     @property
     def growth(self) -> float:
-        """How many instances count for each that was seen."""
+        """The number of instances that count for each that was seen."""
         return self.n / max(1, self.seen)
 
     @property
@@ -229,7 +230,7 @@ class _Step:
             table.move(rows, step, shorter)
 
     def _way(self) -> float:
-        """How far the scores of a position are from where its label or the constraints pull, on average, about."""
+        """The mean distance of scores from where labels or constraints pull, about."""
         structure = self._few.model.structure
         known = structure.spread(self._few.is_labelled)
         return (self._pull + _LABEL * float(np.sum(known))) / len(known)
@@ -298,7 +299,7 @@ class _Step:
         return q
 
     def _awake(self, shared: IntArray, rows: IntArray) -> npt.NDArray[np.bool_]:
-        """Which of these rows count. A share of another event rests until it might happen itself for the first time: it
+        """The rows that count. A share of another event is inactive until it might happen itself for the first time: it
         could only ask that the other does not happen either."""
         wakes = self._grounded.wakes
         if wakes is None:
@@ -308,7 +309,7 @@ class _Step:
         return ~is_share | (self._learner.ledger.column("visits")[rows] > 0) | np.isin(shared, woken)
 
     def _meet(self, instances: IntArray) -> None:
-        """What the instances add to the supports of rows, whether these fire there or not."""
+        """Add the instances to the supports of rows, which may fire there or not."""
         by_instance = self._grounded.by_instance
         if by_instance is None:
             return
@@ -320,7 +321,7 @@ class _Step:
         self._learner.ledger.meet(rows[rows >= 0], support[rows >= 0])
 
     def _visits(self, shared: IntArray) -> FloatArray:
-        """How many of the active instances have these shared rows."""
+        """The number of active instances with each of these shared rows."""
         by_instance = self._grounded.by_instance
         assert by_instance is not None
         where, _ = between(by_instance.indptr, self._active)
@@ -361,18 +362,18 @@ class _Step:
 
 
 def _steady(before: FloatArray, after: FloatArray) -> FloatArray:
-    """What prices were before a step of theirs and still are after it: a price that falls has overshot."""
+    """The part of prices that a step leaves as it was: a price that falls has overshot."""
     return np.asarray(np.where(before > 0, np.clip(after, 0.0, before), np.clip(after, before, 0.0)))
 
 
 def _forbids(rules: Potentials | None) -> bool:
-    """Whether something is ruled out here: rules of other instances leave zeros."""
+    """True if something is ruled out here: rules of other instances leave zeros."""
     parts = () if rules is None else (rules.node, rules.edge, rules.whole)
     return any(part is not None and bool(np.any(np.isneginf(part))) for part in parts)
 
 
 def _spread(scores: FloatArray | None) -> float:
-    """How far apart the scores of a position or an edge are, on average."""
+    """The mean distance between the scores of a position or an edge."""
     if scores is None or not len(scores):
         return 0.0
     flat = scores.reshape(len(scores), -1)

@@ -44,7 +44,7 @@ class Expected:
 
     @property
     def start(self) -> Start | None:
-        """Where the next projection may begin."""
+        """The place where the next projection may begin."""
         return None if self.projection is None else self.projection.start
 
     def evaluation(self, before: FloatArray) -> Evaluation:
@@ -149,7 +149,7 @@ class _Rounds:
         self._counts: list[FloatArray] = []
 
     def over(self, now: Expected, after: float, change: float) -> Stop | None:
-        """Why it is over after this round, or None."""
+        """The reason to stop after this round, or None."""
         if np.isnan(after):
             self._counts = [*self._counts, now.counts][-WINDOW:]
             self._changes.append(change)

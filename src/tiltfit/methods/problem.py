@@ -46,7 +46,7 @@ class Evaluation:
 
     @property
     def start(self) -> Start | None:
-        """Where the next projection may begin."""
+        """The place where the next projection may begin."""
         return None if self.projection is None else self.projection.start
 
     @property
@@ -214,12 +214,12 @@ class Problem:
 
     @property
     def is_sampled(self) -> bool:
-        """Whether q can only be sampled."""
+        """True if q can only be sampled."""
         return self.tilt is not None and self.tilt.structure.is_sampled
 
     @property
     def is_hard(self) -> bool:
-        """Whether some shared row must hold, whatever it costs: a penalty without any slack."""
+        """True if some shared row must hold, whatever it costs: a penalty without any slack."""
         if self.tilt is None or not len(self.tilt.penalty):
             return False
         return bool(np.any(self.tilt.penalty.curvature_conjugate(np.zeros(len(self.tilt.penalty))) == 0))
@@ -272,14 +272,14 @@ class Problem:
 
     @cached_property
     def is_labelled(self) -> npt.NDArray[np.bool_]:
-        """Which instances are ``labelled``."""
+        """True for the instances that are ``labelled``."""
         found = np.zeros(len(self.weight), dtype=np.bool_)
         found[self.labelled] = True
         return found
 
     @cached_property
     def is_touched(self) -> npt.NDArray[np.bool_]:
-        """Which instances are ``touched``."""
+        """True for the instances that are ``touched``."""
         return np.asarray(self.place_in_tilt >= 0)
 
     @cached_property
@@ -332,7 +332,7 @@ class Problem:
 
     @cached_property
     def _unweighted(self) -> bool:
-        """Whether ω is 1 everywhere."""
+        """True if ω is 1 everywhere."""
         return bool(np.all(self.omega == 1.0))
 
     @cached_property
@@ -365,7 +365,7 @@ class Problem:
 
     @cached_property
     def _known_pairs(self) -> tuple[IntArray, FloatArray]:
-        """Where ``_known_edges`` is not zero, flat, and what it is there."""
+        """The flat places where ``_known_edges`` is not zero, and its values there."""
         assert self._known_edges is not None
         pairs = np.flatnonzero(self._known_edges)
         return pairs, self._known_edges.reshape(-1)[pairs]

@@ -9,7 +9,7 @@ wholly or not at all; what y says of a part of one, and a set in y, hold through
 
 Alternating projections take the model's own opinion of unlabelled instances as far as the constraints leave it, with
 its doubts. Here doubts below 1 − threshold are forgotten, mistakes among the surest are learned as if they were labels,
-and constraints are not used: the report tells how far the model is from them. (Scudder 1965; Yarowsky 1995.)
+and constraints are not used: the report shows how far the model is from them. (Scudder 1965; Yarowsky 1995.)
 """
 
 from __future__ import annotations

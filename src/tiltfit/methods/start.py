@@ -1,4 +1,4 @@
-"""Where to start: the objective is not convex in λ, so the start decides which stationary point is found.
+"""Starting points: the objective is not convex in λ, so the start decides which stationary point is found.
 
 ``zeros``        p is q₀ (uniform) everywhere
 ``supervised``   the fit to the labelled rows alone
@@ -29,7 +29,7 @@ _SPREAD = 0.1
 
 
 def default_start(kind: str, problem: Problem) -> str:
-    """Where to start if nothing is said: ``kind``, the method's own, if it can be, unless the model is generative."""
+    """The start by default: ``kind``, the method's own, where it is possible and suits the model."""
     if problem.model.closed_form is not None:
         return "constraints" if _is_told(problem) else "random"
     if problem.model.linear is None:  # weights of zero may be a saddle
@@ -90,7 +90,7 @@ def _telling_apart(problem: Problem, rng: np.random.Generator) -> FloatArray:
 
 
 def _is_told(problem: Problem) -> bool:
-    """Whether labels or constraints tell classes apart."""
+    """True if labels or constraints tell classes apart."""
     return problem.tilt is not None or bool(len(problem.labelled))
 
 

@@ -2,7 +2,7 @@
 
     min_λ  Σ_labelled −log p_λ(y|x) + ½·α‖λ‖²
 
-The first two terms of Eq. 6: what alternating projections add is the third. Constraints are not used; the report tells
+The first two terms of Eq. 6: what alternating projections add is the third. Constraints are not used; the report shows
 how far the model is from them. A generative model has p(x, y) in the place of p(y|x) and its prior in the place of the
 ridge: then the weights are shares of counts (``models.generative``).
 """

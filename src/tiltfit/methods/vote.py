@@ -46,7 +46,7 @@ def votes_of(task: Task, method: str) -> Votes:
 
 
 def nothing_voted(task: Task, method: str) -> DataError:
-    """What to do where nothing is voted."""
+    """The error for data on which nothing is voted."""
     if np.all(task.problem.labels >= 0):
         return DataError(
             f"method={method!r} lets constraints vote on unlabelled data, but all of it is labelled. Use "

@@ -53,7 +53,7 @@ class Model(Protocol):
 
     @property
     def closed_form(self) -> Family | None:
-        """How weights follow from expected counts, if they do."""
+        """The rule by which weights follow from expected counts, if there is one."""
         return None
 
     def potentials(self, weights: FloatArray) -> Potentials:

@@ -14,8 +14,8 @@ from tiltfit.optimize.result import Minimum, Stop
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 
 _FAR = 1e15
-"""Where a variable has no bound. If every variable is bounded on both sides, the first step of L-BFGS-B is the gradient
-(just right where curvature is near one); else it has length one, however near the minimum we start."""
+"""The bound of a variable that has none. If every variable is bounded on both sides, the first step of L-BFGS-B is the
+gradient (just right where curvature is near one); else it has length one, however near the minimum we start."""
 
 
 def minimise_bounded(

@@ -1,4 +1,4 @@
-"""What limited-memory BFGS remembers: the last steps s and gradient changes y, and their inner products.
+"""The memory of limited-memory BFGS: the last steps s and gradient changes y, and their inner products.
 
     H·g = a combination of g and of the remembered s and y, whose coefficients follow from inner products alone
 
@@ -6,11 +6,10 @@
 its products with the new y and the new gradient, one forms the combination. Both go block by block: blocks fit into
 the cache, are shared out among threads, and sums are taken in their order, whatever the number of threads.
 
-A long history is kept in sixteen bits a number (``kernels.halves``): a quarter of the memory, and less to wait for. It
-only shapes the direction, and steps are taken along the direction that is kept, so that s is what it is and y off by
+A long history is kept in sixteen bits per number (``kernels.halves``): a quarter of the memory, and less to wait for.
+It only shapes the direction, and steps are taken along the direction that is kept, so that s is what it is and y off by
 1/257 of each entry at most: Cora and CoNLL-2000 need about as many iterations. How far to go, and when to stop, is
-decided by values and gradients in full precision.
-"""
+decided by values and gradients in full precision."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class LazyTable:
 
 
 class Rule(Protocol):
-    """How far a step goes, and what the ridge does meanwhile."""
+    """The length of a step, and the effect of the ridge meanwhile."""
 
     @property
     def squares(self) -> bool: ...
@@ -77,11 +77,11 @@ class Adaptive:
 
     @property
     def ridge_first(self) -> bool:
-        """Whether a gradient is taken after the ridge of its own step."""
+        """True if a gradient is taken after the ridge of its own step."""
         return True
 
     def tick(self, t: float, ridge: float) -> float:
-        """How far an instance moves the clock; ``ridge``: α/n."""
+        """The time that an instance takes on the clock; ``ridge``: α/n."""
         return ridge
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
@@ -118,7 +118,7 @@ class Printed:
 
     @property
     def ridge_first(self) -> bool:
-        """Whether a gradient is taken after the ridge of its own step."""
+        """True if a gradient is taken after the ridge of its own step."""
         return False
 
     def step(self, t: float) -> float:
@@ -126,7 +126,7 @@ class Printed:
         return 1 / (t + 1 / self.eta0)
 
     def tick(self, t: float, ridge: float) -> float:
-        """How far an instance moves the clock; ``ridge``: α/n, which may not take more than all there is."""
+        """The time that an instance takes on the clock; ``ridge``: α/n, which may not take more than all there is."""
         return float(-np.log1p(-min(self.step(t) * ridge, 1 - 1e-12)))
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:

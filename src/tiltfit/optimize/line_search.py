@@ -82,7 +82,8 @@ def strong_wolfe(
 
 
 def _beyond(origin: Trial, trial: Trial) -> float:
-    """Where the slope would vanish if it went on rising as it did so far; at least 2 and at most 1000 times as far.
+    """The step at which the slope would vanish if it went on rising as it did so far; at least 2 and at most 1000 times
+    as far.
 
     A first step is a guess that can be orders of magnitude too short; doubling alone would pay an evaluation for each.
     """

@@ -1,4 +1,4 @@
-"""How far a gradient is from zero."""
+"""The distance of a gradient from zero."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ _SERIAL = Serial()
 
 
 class LocalRows(Protocol):
-    """Rows that speak of one instance each, whose prices are found inside (``instances``, ``sequences``)."""
+    """Rows that are about one instance each, whose prices are found inside (``instances``, ``sequences``)."""
 
     @property
     def penalty(self) -> Penalty: ...
@@ -52,7 +52,7 @@ class LocalRows(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where a projection may begin: the duals of an earlier one and, if q was sampled, where its chains are."""
+    """A place where a projection may begin: the duals of an earlier one and, if q was sampled, where its chains are."""
 
     duals: FloatArray
     chains: SamplerState | None = None
@@ -60,9 +60,8 @@ class Start:
 
 @dataclass(frozen=True, eq=False)
 class Sampling:
-    """What Markov chains say of the expectations they gave, row by row: how many independent draws each is worth, and
-    how well the two halves of the series agree (split-R̂). ``error``: the standard error that follows. ``chains``: where
-    they are."""
+    """The quality of sampled expectations, row by row: how many independent draws each is worth, and how well the two
+    halves of the series agree (split-R̂). ``error``: the standard error that follows. ``chains``: where they are."""
 
     chains: SamplerState
     effective: FloatArray
@@ -93,7 +92,7 @@ class Projection:
 
     @property
     def start(self) -> Start:
-        """Where the next one may begin."""
+        """The place where the next one may begin."""
         return Start(self.duals, None if self.sampling is None else self.sampling.chains)
 
 
@@ -101,10 +100,10 @@ class Projection:
 class Tilt:
     """Everything about an information projection but the model: features, penalty, weights, supports, offsets.
 
-    ``structure`` holds the instances on which some constraint acts; elsewhere q = p. ``weight``: one an instance.
+    ``structure`` holds the instances on which some constraint acts; elsewhere q = p. ``weight``: one per instance.
     ``parent``: its edges come in kinds finer than the model's; the model's kind of each (None: no edges).
     ``rules``: −inf where a label or a pair of labels is forbidden, else 0.
-    ``instances``: rows that speak of one instance each; they come after the shared rows wherever all rows are listed.
+    ``instances``: rows that are about one instance each; they come after the shared rows wherever all rows are listed.
     """
 
     structure: Structure
@@ -169,7 +168,7 @@ class Tilt:
         return replace(self, penalty=self.penalty.softened(miss / self.support))
 
     def misses_hard(self, violation: FloatArray, by: float) -> bool:
-        """Whether some hard shared row is missed by more than so much. ``violation``: of all rows."""
+        """True if some hard shared row is missed by more than so much. ``violation``: of all rows."""
         hard = self.penalty.hard
         return bool(np.any(violation[: len(hard)][hard] > by))
 
@@ -178,7 +177,7 @@ class Tilt:
 
         From potentials, not from probabilities: these underflow, and a rule may leave only labels that p hardly has.
         ``potentials.node`` are those of the positions here, ``potentials.edge`` of the model's kinds. ``overwrite``:
-        nobody needs the former any more.
+        the former is no longer needed.
         """
         node = potentials.node if overwrite else potentials.node.copy()
         node[self.structure.first] -= log_z[:, None]
@@ -213,7 +212,7 @@ class Tilt:
         return p, np.concatenate([shared, self.instances.shares(here, self.workers)])
 
     def violation(self, m: FloatArray) -> FloatArray:
-        """How far m is from where U is least, for all rows."""
+        """The distance of m from where U is least, for all rows."""
         n = len(self.penalty)
         shared = self.penalty.violation(m[:n])
         return shared if self.instances is None else np.concatenate([shared, self.instances.penalty.violation(m[n:])])
@@ -291,7 +290,7 @@ def maximised(dual: Dual, tol: float, max_iter: int = 500) -> Projection:
 
 _SMALL_GAP = 1e-8
 _INNER, _EXACT = 1e-2, 1e-11
-"""How closely prices of single instances are found: a hundredth of the tolerance outside, and exactly at the end."""
+"""The tolerance for prices of single instances: a hundredth of the tolerance outside, and exactly at the end."""
 
 
 class Dual:
@@ -346,7 +345,7 @@ class Dual:
         return np.asarray(self._support * (shared[self._origin] - self._part.grad_conjugate(self._eta(duals))))
 
     def fenchel_gap(self, duals: FloatArray, shared: FloatArray) -> float:
-        """How much −dual and the objective of Eq. 8 differ because ``shared`` is not what the penalty wants."""
+        """The difference between −dual and the objective of Eq. 8 that is due to ``shared``."""
         return float(np.sum(self._part.fenchel_gap(shared[self._origin], self._eta(duals))))
 
     def natural_scale(self, variance: FloatArray, least: float) -> FloatArray:

@@ -1,8 +1,9 @@
-"""Rows that speak of one position each: their prices are found position by position, inside the information projection.
+"""Rows that are about one position each: their prices are found position by position, inside the information
+projection.
 
     min_q  Σ_j w_j D(q_j ‖ p_j) + U(m(q)) + Σ_r V_r(q_{i(r)}(E_r))
 
-For fixed shared prices the second sum falls apart into one tiny problem a position (``kernels.instances``), all
+For fixed shared prices the second sum falls apart into one tiny problem per position (``kernels.instances``), all
 solved in one parallel pass. What remains is a concave function of the shared prices alone, whose gradient at the
 inner optimum is the ordinary one (envelope theorem).
 """
@@ -25,7 +26,7 @@ from tiltfit.penalties.penalty import Penalty
 
 @dataclass(frozen=True, eq=False)
 class InstanceRows:
-    """Row r speaks of ``position[r]`` and of the labels ``events[event[r]]`` (0/1); ``support[r]`` is that position's
+    """Row r is about ``position[r]`` and of the labels ``events[event[r]]`` (0/1); ``support[r]`` is that position's
     weight. ``block[r]`` numbers the distribution over all labels that the row is part of (−1: none). ``n`` is the
     number of positions.
     """

@@ -34,15 +34,16 @@ SUMS = ("support", "of_p", "of_q", "other_p", "other_q")
 for shares of another event that of the other."""
 
 COLUMNS = ("dual", "second", "visits", "owed", "share", *SUMS, *(f"recent_{name}" for name in SUMS))
-"""What is kept of every row: its dual variable, that of its other bound, the number of instances with it, the support
-that it has not made a step for yet, which share of another event it is compared with (NaN: none), and ``SUMS``."""
+"""The columns of the table, one value per row: its dual variable, that of its other bound, the number of instances with
+it, the support that it has not made a step for yet, which share of another event it is compared with (NaN: none), and
+``SUMS``."""
 
 
 @dataclass(eq=False)
 class Ledger:
-    """The rows of a stream, by what they speak of. ``penalty``: theirs at a support of 1; ``per_firing``: it grows with
-    the support (``scale="support"``). ``declared``: supports in all data where they are known, else 0. It changes in
-    place."""
+    """The rows of a stream, by what they are about. ``penalty``: theirs at a support of 1; ``per_firing``: it grows
+    with the support (``scale="support"``). ``declared``: supports in all data where they are known, else 0. It changes
+    in place."""
 
     per_firing: bool
     keys: list[Key] = field(default_factory=list)
@@ -138,7 +139,7 @@ class Ledger:
         self._keep(everything, origin, np.where(total[origin] > 0, np.clip(moved, -high, -low), duals))
 
     def remember(self, rows: IntArray, sums: dict[str, FloatArray]) -> None:
-        """What these rows came to, for the report; the support is added already."""
+        """Keep the sums of these rows for the report; the support is added already."""
         keep = np.exp(-sums["support"] / _RECENT)
         for name, value in sums.items():
             self.column(f"recent_{name}")[rows] = keep * self.column(f"recent_{name}")[rows] + value
@@ -146,7 +147,7 @@ class Ledger:
                 self.column(name)[rows] += value
 
     def told(self, rows: IntArray, under: str, *, recent: bool = True) -> FloatArray:
-        """Expectations under "p" or "q" as people speak of them, of late or of all that was met."""
+        """Expectations under "p" or "q" as people are about them, of late or of all that was met."""
         prefix = "recent_" if recent else ""
         of, other, support = (self.column(prefix + name)[rows] for name in (f"of_{under}", f"other_{under}", "support"))
         share = self.column("share")[rows]

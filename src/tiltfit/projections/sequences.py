@@ -1,4 +1,5 @@
-"""Rows that speak of one sequence each: their prices are found sequence by sequence, inside the information projection.
+"""Rows that are about one sequence each: their prices are found sequence by sequence, inside the information
+projection.
 
     min_q  Σ_s w_s D(q_s ‖ p_s) + U(m(q)) + Σ_r V_r(m_r(q_{s(r)}))
 

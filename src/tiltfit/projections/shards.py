@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class Prices(NamedTuple):
-    """What a search tells all shards: the weights of the model (None: a shard has log p already), the prices of the
-    shared rows, the largest price that a hard row may have, and how closely inner prices are to be found."""
+    """The broadcast of a search to all shards: the weights of the model (None: a shard has log p already), the prices
+    of the shared rows, the largest price that a hard row may have, and how closely inner prices are to be found."""
 
     weights: FloatArray | None
     shared: FloatArray

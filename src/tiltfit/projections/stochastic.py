@@ -29,13 +29,13 @@ from tiltfit.projections.information import Dual, Projection, Sampling, Start, T
 from tiltfit.projections.shards import TiltShard
 
 TOL = 0.1
-"""How large the scaled gradient may remain, noise included: about a tenth of a standard deviation of the sum."""
+"""The largest scaled gradient that may remain, noise included: about a tenth of a standard deviation of the sum."""
 
 _STAGE = 12  # steps of ascent from one decision to the next
 _SHORT, _LONG = 8, 256  # steps of the chains for one step of ascent
 _BURN_IN = 20  # before the first: chains begin at draws from the chain model
 _FIRST = 16  # steps in which variances are seen, at the start of a stage
-_FLAT = 16.0  # the variance of a share is not taken to be below so much less than one a place
+_FLAT = 16.0  # the variance of a share is not taken to be below so much less than one per place
 FINAL, REPORTED = 60, 240  # steps of the chains for q within a fit, and for the expectations that are reported
 _NOISE = 2.5  # standard errors up to which a gradient may be an accident
 _ALONE, _TOGETHER = 0.3, 0.05  # how often noise may be taken for more, by some row or by all rows: it costs a stage
@@ -63,7 +63,7 @@ def stochastic_projection(
 
 
 def _stands_out(mean: FloatArray, error: FloatArray, tol: float) -> bool:
-    """Whether some entry above ``tol`` is no accident: by itself, among so many others, or all of them together."""
+    """True if some entry above ``tol`` is no accident: by itself, among so many others, or all of them together."""
     large, noisy = mean > tol, error > 0
     if not np.any(large & noisy):
         return bool(np.any(large))
