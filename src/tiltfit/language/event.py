@@ -114,10 +114,7 @@ class Event(Written):
 
     def terms(self, classes: Sequence[object], structure: Independent | Chains) -> list[Term]:
         """The event on data, at every position where it could happen."""
-        n = int(structure.positions(np.arange(len(structure))).size)
-        first, last = (np.isin(np.arange(n), places) for places in (structure.first, structure.last))
-        where = {"all": np.ones(n, dtype=np.bool_), "first": first, "last": last, "edge": ~first}
-        return [Term(where[place], table) for place, table in self.tables(classes)]
+        return [Term(_positions(place, structure), table) for place, table in self.tables(classes)]
 
     # Words. `given` is the condition or None. Share events use support and predicate, the others quantity.
 
@@ -214,6 +211,15 @@ def indicator(names: Sequence[Label], classes: Sequence[object]) -> FloatArray:
     vector = np.zeros(len(classes))
     vector[np.array([match(name, classes) for name in names], dtype=np.intp)] = 1.0
     return vector
+
+
+def _positions(place: Place, structure: Independent | Chains) -> BoolArray:
+    n = int(structure.last[-1]) + 1 if len(structure) else 0
+    if place == "all":
+        return np.ones(n, dtype=np.bool_)
+    mask = np.zeros(n, dtype=np.bool_)
+    mask[structure.last if place == "last" else structure.first] = True
+    return ~mask if place == "edge" else mask
 
 
 E = TypeVar("E", bound=type[Event])
