@@ -74,8 +74,9 @@ class Registry(Mapping[str, T]):
         new = value if origin is None else origin
         old = self._origins.get(name, new)
         if old is not new and (_path(old) != _path(new) or "<lambda>" in _path(new)):
+            article = "an" if self.kind[0] in "aeiou" else "a"
             raise self._error(
-                f"There is a {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under another name."
+                f"There is {article} {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under another name."
             )
         self._entries[name], self._origins[name] = value, new
 

@@ -25,17 +25,17 @@ REGISTRY: Extensible[Builder] = Extensible()
 def register_statistic(name: str) -> Callable[[B], B]:
     """Make ``builder(fields, **options) -> Statistic`` known as ``name``. It may be a class.
 
-        >>> from tiltfit.inference.statistic import Statistic
-        >>> @register_statistic("comes full circle")
-        ... class Ends(Statistic):
-        ...     name = "comes full circle"
-        ...     def __init__(self, fields):
-        ...         self.fields = fields
-        ...     def count(self, labels):
-        ...         return float(labels[0] == labels[-1])
-        >>> build("comes full circle", Fields.plain("ab")).count([0, 1, 0])
-        1.0
-        >>> del REGISTRY["comes full circle"]
+    >>> from tiltfit.inference.statistic import Statistic
+    >>> @register_statistic("comes full circle")
+    ... class Ends(Statistic):
+    ...     name = "comes full circle"
+    ...     def __init__(self, fields):
+    ...         self.fields = fields
+    ...     def count(self, labels):
+    ...         return float(labels[0] == labels[-1])
+    >>> build("comes full circle", Fields.plain("ab")).count([0, 1, 0])
+    1.0
+    >>> del REGISTRY["comes full circle"]
     """
     if name in REGISTRY:
         raise ConstraintError(f'There is a statistic "{name}" already: register yours by another name.')
