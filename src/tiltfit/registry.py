@@ -76,7 +76,8 @@ class Registry(Mapping[str, T]):
         if old is not new and (_path(old) != _path(new) or "<lambda>" in _path(new)):
             article = "an" if self.kind[0] in "aeiou" else "a"
             raise self._error(
-                f"There is {article} {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under another name."
+                f"There is {article} {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under another "
+                "name."
             )
         self._entries[name], self._origins[name] = value, new
 

@@ -279,7 +279,7 @@ def test_an_event_with_a_wrong_statistic(found: Any, message: str) -> None:
         ({"key": "mine", "tables": lambda *_: [], "statistic": lambda *_: None}, "it defines tables and statistic"),
         (
             {"key": "stay", "tables": lambda *_: []},
-            "There is an event key 'stay' already, tiltfit.language.events.Stay",
+            "There is an event key 'stay' already, tiltfit.language.events",
         ),
         ({"key": "given", "tables": lambda *_: []}, "'given' of Mine has another meaning"),
     ],
