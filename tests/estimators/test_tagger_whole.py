@@ -54,7 +54,7 @@ EVERY = [
 def quick(monkeypatch):
     """Sampled projections that take little time and are not precise."""
     monkeypatch.setattr(stochastic, "_LONG", 16)
-    monkeypatch.setattr(stochastic, "_TOLD", 60)
+    monkeypatch.setattr(stochastic, "REPORTED", 60)
 
 
 def once(constraints, **options):
@@ -396,7 +396,7 @@ def test_noise_is_no_violation(monkeypatch):
 
 
 def test_chains_that_say_little_are_named(monkeypatch, quick):
-    monkeypatch.setattr(stochastic, "_TOLD", 8)
+    monkeypatch.setattr(stochastic, "REPORTED", 8)
     tagger = once([expect.repeats().at_most(0.2, name="once")], inference="sampled")
     with pytest.warns(SamplingWarning, match=r"'once' is worth \d+ draws, R-hat .*inference='exact'"):
         tagger.fit(ADS)
