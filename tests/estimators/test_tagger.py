@@ -768,7 +768,7 @@ def test_counts_are_told_as_numbers_and_shares_in_per_cent():
     assert "rules labels out" in told["at most 0% of sequences start with size"]
     assert "off by" in told["a sequence has about 2.5 segments of contact on average"]
     assert "%" not in told["a sequence has about 2.5 segments of contact on average"]
-    assert "rests" in told['about 50% of tokens reading "zzz" are size']
+    assert "inactive" in told['about 50% of tokens reading "zzz" are size']
 
 
 @pytest.mark.parametrize(("scale", "beta"), [("unit", 0.001), ("support", 0.02)])

@@ -89,7 +89,7 @@ def test_bad_input(tmp_path):
     for change in (0, 1.0, "much", True):
         with pytest.raises(DataError, match="change="):
             sensitivity(TiltClassifier(SAID), TEXTS, change=change)
-    with pytest.raises(DataError, match="no TiltClassifier"):
+    with pytest.raises(DataError, match="neither a TiltClassifier"):
         sensitivity(3, TEXTS)
     said = expect("hockey", given=when(lambda text: "puck" in text)).about(0.9, name="by hand")
     with pytest.warns(NotSavedWarning):

@@ -37,7 +37,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
 
     monkeypatch.setattr(joint, "minimise", minimise)
     problem: Any = SimpleNamespace(
-        gradient_tol=lambda tol, measure: tol, weight=np.ones(1), gamma=1.0, evaluate=evaluate, is_hard=False,
+        gradient_tol=lambda tol, measure, start: tol, weight=np.ones(1), gamma=1.0, evaluate=evaluate, is_hard=False,
         model=SimpleNamespace(workers=None), merged=None,
     )  # fmt: skip
     problem.active = problem

@@ -15,11 +15,18 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from tiltfit import TiltClassifier, TiltTagger, column, expect, first, punctuation, word
-from tiltfit.estimators import classifier_stream, tagger_stream
+from tiltfit.estimators import stream
+from tiltfit.estimators.options import Options
 from tiltfit.features.chains import ChainFeatures
 
 CLASSES = ["a", "b", "c"]
 N = 12
+
+
+def chunk(model, X, y, weight):
+    """The problem that ``partial_fit`` makes of the first rows of a stream."""
+    stream._begin(model, Options.of(model), X, y, None)
+    return stream._chunk(model, X, y, None, weight)
 
 
 def documents(constraints, *, dense=False):
@@ -29,8 +36,7 @@ def documents(constraints, *, dense=False):
     y = [None if i % 4 else CLASSES[i % 3] for i in range(N)]
     model = TiltClassifier(constraints, classes=CLASSES, gamma=0.7, feature_names=["on", "county", *"wxyz"])
     X = X if dense else sparse.csr_array(X)
-    classifier_stream.begin(model, X, y, None)
-    return classifier_stream.chunk(model, X, y, None, rng.random(N) + 0.5)
+    return chunk(model, X, y, rng.random(N) + 0.5)
 
 
 def sequences(constraints, *, inference="auto", single=False):
@@ -46,8 +52,7 @@ def sequences(constraints, *, inference="auto", single=False):
         y = [None] * N
     model = TiltTagger(constraints, classes=CLASSES, gamma=0.7, inference=inference)
     data = {"tokens": X, "style": [["p", "q", "r"][k] for k in rng.integers(3, size=N)]}
-    tagger_stream.begin(model, data, y, None)
-    return tagger_stream.chunk(model, data, y, None, rng.random(N) + 0.5)
+    return chunk(model, data, y, rng.random(N) + 0.5)
 
 
 ON = column("on").above(0.5)

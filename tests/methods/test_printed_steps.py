@@ -161,7 +161,7 @@ def tagger(**options):
 def transcribed_sequences(found, X, y):
     """With the attributes that the tagger gives to tokens and edges."""
     listed = as_sequences(X)
-    model = found.encoder_.model(found.encoder_.transform(listed), listed, CLASSES, Workers(), valid=False)
+    model = found.encoder_.model(found.encoder_.transform(listed), found.sample(X, y), Workers(), valid=False)
     dense, kinds = sparse.csr_array(model.features.nodes.X).toarray(), model.features.kinds
     rows = []
     for s, x in enumerate(X):
