@@ -1,4 +1,4 @@
-"""Names that extensions may add to: penalties, conditions, events, models and methods.
+"""Names that extensions may add to: penalties, conditions, events, statistics, models and methods.
 
 An extension is a package that registers something when it is imported. A fresh process learns of it through an entry
 point in the group ``tiltfit.extensions``, which is loaded the first time an unknown name is looked up; so
@@ -7,51 +7,40 @@ point in the group ``tiltfit.extensions``, which is loaded the first time an unk
 
 from __future__ import annotations
 
-import warnings
+import threading
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from tiltfit.errors import ConstraintError, TiltfitWarning, did_you_mean
+from tiltfit.errors import ConstraintError, TiltfitWarning, did_you_mean, warn_user
 
 GROUP = "tiltfit.extensions"
 T = TypeVar("T")
 
 _loaded = False
+_loading = threading.RLock()
 
 
 def load_extensions() -> None:
-    """Import every installed extension, once per process. One that fails is reported and left out."""
+    """Import every installed extension, once per process. One that fails is reported and left out.
+
+    A thread that comes while another one loads them waits until all are there.
+    """
     global _loaded  # noqa: PLW0603
-    if _loaded:
-        return
-    _loaded = True  # first: an extension may look up names while it is imported
-    from importlib.metadata import entry_points
+    with _loading:
+        if _loaded:
+            return
+        _loaded = True  # first: an extension may look up names while it is imported, in this thread
+        from importlib.metadata import entry_points
 
-    for entry in entry_points(group=GROUP):
-        try:
-            entry.load()
-        except Exception as error:
-            warnings.warn(
-                f"The extension {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}. "
-                "Its names stay unknown.",
-                TiltfitWarning,
-                stacklevel=3,
-            )
-
-
-class Extensible(dict[str, T]):
-    """A dict whose lookup of an unknown name loads the installed extensions first."""
-
-    def __missing__(self, name: str) -> T:
-        if not self.knows(name):
-            raise KeyError(name)
-        return self[name]
-
-    def knows(self, name: object) -> bool:
-        """Return whether the name is known, to an extension if not to tiltfit."""
-        if isinstance(name, str) and name not in self:
-            load_extensions()
-        return isinstance(name, str) and name in self
+        for entry in entry_points(group=GROUP):
+            try:
+                entry.load()
+            except Exception as error:
+                warn_user(
+                    f"The extension {entry.name!r} ({entry.value}) cannot be loaded: {type(error).__name__}: {error}. "
+                    "Its names stay unknown.",
+                    TiltfitWarning,
+                )
 
 
 class Registry(Mapping[str, T]):
@@ -70,21 +59,24 @@ class Registry(Mapping[str, T]):
         """Enter a value, which ``origin`` (default: itself) defines. A name keeps its first definition; running that
         definition again, as in a notebook, replaces it."""
         if not isinstance(name, str) or not name:
-            raise self._error(f"The name of a {self.kind} must be a non-empty string, but is {name!r}.")
+            raise self._error(f"The name of {self._article} {self.kind} must be a non-empty string, but is {name!r}.")
         new = value if origin is None else origin
         old = self._origins.get(name, new)
-        if old is not new and (_path(old) != _path(new) or "<lambda>" in _path(new)):
-            article = "an" if self.kind[0] in "aeiou" else "a"
+        if old is not new and (_path(old) != _path(new) or not _is_named(new)):
             raise self._error(
-                f"There is {article} {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under another "
-                "name."
+                f"There is {self._article} {self.kind} {name!r} already, {_path(old)}: register {_path(new)} under "
+                "another name."
             )
         self._entries[name], self._origins[name] = value, new
 
+    @property
+    def _article(self) -> str:
+        return "an" if self.kind[0] in "aeiou" else "a"
+
     def find(self, name: object) -> T:
         """The value of a name; an unknown one is refused with the nearest that is known."""
-        if isinstance(name, str) and name in self:
-            return self._entries[name]
+        if name in self:
+            return self._entries[name]  # type: ignore[index]
         raise self._error(
             f"There is no {self.kind} {name!r}; known are {', '.join(sorted(self))}.{did_you_mean(name, self)}"
         )
@@ -105,17 +97,24 @@ class Registry(Mapping[str, T]):
         return self._entries[name]
 
     def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
         if name not in self._entries:
             load_extensions()
         return name in self._entries
 
     def __iter__(self) -> Iterator[str]:
         load_extensions()
-        return iter(self._entries)
+        return iter(list(self._entries))
 
     def __len__(self) -> int:
         load_extensions()
         return len(self._entries)
+
+
+def _is_named(definition: object) -> bool:
+    """Return whether a second definition of the same path is the first one, run again."""
+    return "<lambda>" not in getattr(definition, "__qualname__", "<lambda>")
 
 
 def _path(definition: object) -> str:

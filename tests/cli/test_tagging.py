@@ -324,7 +324,7 @@ def test_check_knows_statistics_of_whole_sequences(tagging: Path, tmp_path: Path
     (tmp_path / "c.toml").write_text(text + '[[constraint]]\nstatistic = "repeat"\nat_most = 0.1\n')
     code, _, err = run("check", tmp_path / "c.toml", "--data", tagging / "test.conll")
     assert code == 1
-    assert 'There is no statistic "repeat"' in err
+    assert "There is no statistic 'repeat'" in err
     assert 'Did you mean "repeats"?' in err
 
 

@@ -238,7 +238,7 @@ def test_methods_that_fit_free_weights_are_refused(monkeypatch):
     from tiltfit.methods import catalogue
     from tiltfit.methods.method import Method
 
-    monkeypatch.setitem(catalogue.METHODS, "other", Method("other", "another", fit=lambda *_: None))
+    monkeypatch.setitem(catalogue.METHODS.loaded, "other", Method("other", "another", fit=lambda *_: None))
     with pytest.raises(UnsupportedError, match="'other' cannot train model='hmm'.*log-probabilities.*model='crf'"):
         TiltTagger(SAID, model="hmm", method="other").fit(ADS)
 

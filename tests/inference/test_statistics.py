@@ -93,7 +93,7 @@ def test_the_registry_builds_by_name():
 
 
 def test_an_unknown_statistic_is_named_with_the_nearest():
-    with pytest.raises(ConstraintError, match='no statistic "repaets".*Did you mean "repeats"'):
+    with pytest.raises(ConstraintError, match=r"no statistic 'repaets'.*Did you mean \"repeats\""):
         build("repaets", PLAIN)
 
 
@@ -116,8 +116,10 @@ def test_an_unknown_field_is_named():
 
 
 def test_a_name_is_registered_once():
-    with pytest.raises(ConstraintError, match='a statistic "repeats" already'):
-        register_statistic("repeats")
+    with pytest.raises(ConstraintError, match="a statistic 'repeats' already, tiltfit.inference.statistics.repeats"):
+        register_statistic("repeats")(lambda fields: None)
+    with pytest.raises(ConstraintError, match="'mine' needs a function builder"):
+        register_statistic("mine")(3)
 
 
 def test_fields_that_do_not_fit_are_refused():

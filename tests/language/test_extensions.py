@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +20,16 @@ from tiltfit import (
     expect,
     register_condition,
     register_event,
+    register_method,
+    register_model,
     register_penalty,
     word,
 )
 from tiltfit.errors import ConstraintError, ConstraintFileError, TiltfitWarning, UnknownLabelError, UnsupportedError
 from tiltfit.language.schema import constraint_schema
+from tiltfit.methods.catalogue import METHODS
+from tiltfit.methods.method import Method
+from tiltfit.models.registry import MODELS, model_names
 from tiltfit.penalties.interval import Interval, l1, l2
 from tiltfit.penalties.penalty import PENALTIES
 from tiltfit.testing import check_condition, check_event, check_penalty
@@ -34,7 +41,7 @@ TAGGED = [["a", "b", "c"], ["c", "a"]]
 @pytest.fixture(autouse=True)
 def nothing_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """Registries are afterwards as they were before."""
-    for registry in (Condition.registry, Event.registry, PENALTIES):
+    for registry in (Condition.registry, Event.registry, PENALTIES, METHODS, MODELS):
         monkeypatch.setattr(registry, "_entries", dict(registry.loaded))
         monkeypatch.setattr(registry, "_origins", dict(registry._origins))
 
@@ -358,3 +365,45 @@ def test_an_extension_that_cannot_be_loaded_is_reported(monkeypatch: pytest.Monk
         pytest.raises(ConstraintError, match="There is no penalty 'huber'"),
     ):
         expect("x").about(0.5, penalty="huber")
+
+
+class _Slow:
+    """An entry point whose extension takes its time, and then registers a penalty, a method and a model."""
+
+    name, value = "slow", "slow_extension"
+
+    def load(self) -> None:
+        time.sleep(0.1)
+        register_penalty("slow", l2)
+        register_method(Method("slow", "slow", _never))
+        register_model("slow", _never)
+
+
+def _never(*_: Any) -> Any:
+    raise AssertionError
+
+
+@pytest.fixture
+def slow_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: [_Slow()])
+    monkeypatch.setattr("tiltfit.registry._loaded", False)
+
+
+@pytest.mark.usefixtures("slow_extension")
+def test_threads_wait_for_an_extension_that_another_one_loads() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: "slow" in PENALTIES, range(4))) == [True] * 4
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda: METHODS.get("slow"),
+        lambda: "slow" in METHODS,
+        lambda: "slow" in list(METHODS),
+        lambda: "slow" in model_names(sequences=False),
+    ],
+)
+@pytest.mark.usefixtures("slow_extension")
+def test_every_way_to_look_up_a_name_loads_extensions(look: Any) -> None:
+    assert look()

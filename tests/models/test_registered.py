@@ -80,7 +80,7 @@ def registered():
     register_model("hidden_chain", make, sequences=True)
     yield
     for name in ("hidden", "hidden_chain"):
-        MODELS.pop(name)
+        MODELS.remove(name)
 
 
 def problem(seed=0):
@@ -153,8 +153,14 @@ def test_refusals_name_what_would_work(tmp_path):
         TiltClassifier(model="hidden", method="em", classes=["a", "b"]).fit(TEXTS)
     with pytest.raises(UnsupportedError, match="'hidden_chain' is not supported"):
         TiltClassifier(SAID, model="hidden_chain").fit(TEXTS)
-    with pytest.raises(DataError, match="is built in"):
+    with pytest.raises(DataError, match="There is a model 'maxent' already, tiltfit.models.log_linear.LogLinear"):
         register_model("maxent", make)
+    with pytest.raises(DataError, match=r"There is a model 'hidden' already, .*\.make: register"):
+        register_model("hidden", Hidden)
+    with pytest.raises(DataError, match=r"model='other' needs a function make\(plain, classes\), but got None"):
+        register_model("other", None)
+    with pytest.raises(DataError, match="The name of a model must be a non-empty string, but is 3"):
+        register_model(3, make)
     found = TiltClassifier(SAID, model="hidden").fit(TEXTS)
     with pytest.raises(UnsupportedError, match="a model file cannot hold it"):
         found.save(tmp_path / "m.tilt")

@@ -121,7 +121,7 @@ def _unfitted() -> dict[str, Method]:
 @contextmanager
 def _before_solving() -> Iterator[None]:
     """Methods raise ``_Reached`` instead of solving."""
-    with patch.dict(METHODS, _unfitted()):
+    with patch.dict(METHODS.loaded, _unfitted()):
         yield
 
 

@@ -37,7 +37,7 @@ def _a_statistic_that_only_python_knows():
             return float(labels[0] == labels[-1])
 
     yield
-    del REGISTRY["begins and ends alike"]
+    REGISTRY.remove("begins and ends alike")
 
 
 def places(world, s, token):

@@ -230,4 +230,4 @@ def test_labels_that_the_sampler_cannot_find():
         with pytest.raises(UnsupportedError, match="found no labels for 1 of 1 sequences"):
             stochastic_projection(grounded.tilt, world.base(grounded), max_stages=1)
     finally:
-        del REGISTRY["never 0"]
+        REGISTRY.remove("never 0")

@@ -103,16 +103,22 @@ def test_a_registered_method_is_a_word_like_any_other():
         np.testing.assert_array_equal(found.coef_, TiltClassifier(said).fit(texts).coef_)
         with pytest.raises(DataError, match="is unknown"):
             TiltClassifier(said, method="patient", method_options={"pase": 2.0}).fit(texts)
+        with pytest.raises(DataError, match=r"There is a method 'patient' already, .*\.patient: register .*\.spoilt"):
+            register_method(spoilt(lambda task, fit: fit))
+        assert METHODS["patient"] is mine
     finally:
-        METHODS.pop("patient", None)
+        METHODS.remove("patient")
 
 
 @pytest.mark.parametrize(
     ("method", "why"),
     [
-        (replace(PATIENT, name="ap"), "is built in"),
+        (replace(PATIENT, name="ap"), "There is a method 'ap' already"),
         (replace(PATIENT, name="two words"), "named by a word"),
         (replace(PATIENT, options=dict), "must be a dataclass"),
+        (replace(PATIENT, fit=None), r"method='patient' needs a function fit\(task, start, run\), but got None"),
+        (replace(PATIENT, name=3), "named by a word"),
+        (None, "takes a tiltfit.Method, but got None"),
     ],
 )
 def test_what_cannot_be_registered(method, why):

@@ -75,7 +75,7 @@ def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], es
         raise DataError(f"methods= holds {given!r:.80}: use a word such as 'ap', or {{'a name': dict(method='ap')}}.")
     if "method" not in given:
         raise DataError(f"The parameters of {name!r} name no method: add method='ap', or another of {list(METHODS)}.")
-    if not METHODS.knows(given["method"]):
+    if given["method"] not in METHODS:
         raise UnsupportedError(
             f"There is no method {given['method']!r}.{did_you_mean(given['method'], METHODS)} "
             f"Use one of: {', '.join(METHODS)}."

@@ -48,10 +48,12 @@ class Options:
     def of(estimator: Any) -> Options:
         """Check the parameters of an estimator; errors name the parameter."""
         task: Task = estimator.task
-        _ = MODELS.knows(estimator.model), METHODS.knows(estimator.method)  # an extension may
-        models = model_names(sequences=task.is_sequences)
-        _one_of("model", estimator.model, models, _not_a_model(estimator.model, task))
-        _one_of("method", estimator.method, tuple(METHODS), _not_a_method(estimator.method, task))
+        kind = MODELS.get(estimator.model)
+        if kind is None or kind.sequences is not task.is_sequences:
+            models = model_names(sequences=task.is_sequences)
+            _one_of("model", estimator.model, models, _not_a_model(estimator.model, task))
+        if estimator.method not in METHODS:
+            _one_of("method", estimator.method, tuple(METHODS), _not_a_method(estimator.method, task))
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, METHODS["ap"].solvers)
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
@@ -228,7 +230,7 @@ def _one_of(name: str, value: object, known: tuple[str, ...], hint: str = "") ->
 
 def _not_a_model(value: object, task: Task) -> str:
     """A hint about a word that names a method, or a model of the other task."""
-    if value in tuple(METHODS):
+    if value in METHODS:
         return f" {value!r} is a method: use method={value!r}."
     if any(value in other.models for other in (DOCUMENTS, SEQUENCES)):
         other = "TiltClassifier, for documents or rows" if task.is_sequences else "TiltTagger, for sequences"

@@ -14,12 +14,12 @@ from tiltfit.errors import ConstraintError, did_you_mean
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.segmental import Counted, Order, Segmental, Short
 from tiltfit.inference.statistic import Statistic
-from tiltfit.registry import Extensible
+from tiltfit.registry import Registry
 
 Builder = Callable[..., Statistic]
 B = TypeVar("B", bound=Builder)
 
-REGISTRY: Extensible[Builder] = Extensible()
+REGISTRY: Registry[Builder] = Registry("statistic")
 
 
 def register_statistic(name: str) -> Callable[[B], B]:
@@ -35,13 +35,15 @@ def register_statistic(name: str) -> Callable[[B], B]:
     ...         return float(labels[0] == labels[-1])
     >>> build("comes full circle", Fields.plain("ab")).count([0, 1, 0])
     1.0
-    >>> del REGISTRY["comes full circle"]
+    >>> REGISTRY.remove("comes full circle")
     """
-    if name in REGISTRY:
-        raise ConstraintError(f'There is a statistic "{name}" already: register yours by another name.')
 
     def add(builder: B) -> B:
-        REGISTRY[name] = builder
+        if not callable(builder):
+            raise ConstraintError(
+                f"The statistic {name!r} needs a function builder(fields, **options), but got {builder!r:.80}."
+            )
+        REGISTRY.register(name, builder)
         return builder
 
     return add
@@ -49,10 +51,8 @@ def register_statistic(name: str) -> Callable[[B], B]:
 
 def build(name: str, fields: Fields, **options: object) -> Statistic:
     """The registered statistic of that name, for labels of these fields."""
-    if not REGISTRY.knows(name):
-        known = ", ".join(sorted(REGISTRY))
-        raise ConstraintError(f'There is no statistic "{name}"; known are {known}.{did_you_mean(name, REGISTRY)}')
-    signature = inspect.signature(REGISTRY[name])
+    builder = REGISTRY.find(name)
+    signature = inspect.signature(builder)
     takes = [p.name for p in signature.parameters.values() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)][1:]
     open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     for option in [] if open_ended else options:
@@ -67,7 +67,7 @@ def build(name: str, fields: Fields, **options: object) -> Statistic:
         raise ConstraintError(
             f'The statistic "{name}" cannot be made with {options or "no options"}: {error}.'
         ) from None
-    return REGISTRY[name](fields, **options)
+    return builder(fields, **options)
 
 
 @register_statistic("segments")

@@ -18,7 +18,7 @@ from tiltfit.methods import (
     vote,
 )
 from tiltfit.methods.method import Method
-from tiltfit.registry import Extensible
+from tiltfit.registry import Registry
 
 _MODULES = (
     alternating_projections,
@@ -32,20 +32,26 @@ _MODULES = (
     vote,
     label_model,
 )
-METHODS: Extensible[Method] = Extensible({module.METHOD.name: module.METHOD for module in _MODULES})
-_BUILT_IN = frozenset(METHODS)
+METHODS: Registry[Method] = Registry("method", error=DataError)
+for _module in _MODULES:
+    METHODS.register(_module.METHOD.name, _module.METHOD, origin=_module.METHOD.fit)
 
 
 def register_method(method: Method) -> Method:
-    """Make a method available as ``method=method.name``; registering a name again replaces the method.
+    """Make a method available as ``method=method.name``. A name that is taken is refused.
 
     ``tiltfit.testing.check_method`` checks that it keeps the promises of a method. Returns the method.
     """
-    if method.name in _BUILT_IN:
-        raise DataError(f"method={method.name!r} is built in: register yours under another name.", parameter="method")
-    if not method.name.isidentifier():
+    if not isinstance(method, Method):
+        raise DataError(f"register_method takes a tiltfit.Method, but got {method!r:.80}.", parameter="method")
+    if not isinstance(method.name, str) or not method.name.isidentifier():
         raise DataError(f"A method is named by a word such as 'my_method', not {method.name!r}.", parameter="method")
     if not is_dataclass(method.options):
         raise DataError(f"The options of method={method.name!r} must be a dataclass.", parameter="method")
-    METHODS[method.name] = method
+    if not callable(method.fit):
+        raise DataError(
+            f"method={method.name!r} needs a function fit(task, start, run), but got {method.fit!r:.80}.",
+            parameter="method",
+        )
+    METHODS.register(method.name, method, origin=method.fit)
     return method

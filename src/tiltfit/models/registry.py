@@ -10,7 +10,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.models.generative import GENERATIVE, Generative
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
-from tiltfit.registry import Extensible
+from tiltfit.registry import Registry
 
 Factory = Callable[[LogLinear, tuple[Any, ...]], Model]
 
@@ -35,22 +35,19 @@ def _generative(name: str) -> Factory:
     )
 
 
-MODELS: Extensible[ModelKind] = Extensible(
-    {
-        "maxent": ModelKind("maxent", lambda plain, _: plain),
-        "naive_bayes": ModelKind("naive_bayes", _generative("naive_bayes"), generative=True),
-        "bernoulli_naive_bayes": ModelKind(
-            "bernoulli_naive_bayes", _generative("bernoulli_naive_bayes"), generative=True
-        ),
-        "crf": ModelKind("crf", lambda plain, _: plain, sequences=True),
-        "hmm": ModelKind("hmm", _generative("hmm"), sequences=True, generative=True),
-    }
-)
-_BUILT_IN = frozenset(MODELS)
+MODELS: Registry[ModelKind] = Registry("model", error=DataError)
+for _kind in (
+    ModelKind("maxent", lambda plain, _: plain),
+    ModelKind("naive_bayes", _generative("naive_bayes"), generative=True),
+    ModelKind("bernoulli_naive_bayes", _generative("bernoulli_naive_bayes"), generative=True),
+    ModelKind("crf", lambda plain, _: plain, sequences=True),
+    ModelKind("hmm", _generative("hmm"), sequences=True, generative=True),
+):
+    MODELS.register(_kind.name, _kind, origin=Generative if _kind.generative else LogLinear)
 
 
 def register_model(name: str, make: Factory, *, sequences: bool = False) -> None:
-    """Make a model of p(y|x) available as ``model=name``; registering a name again replaces the model.
+    """Make a model of p(y|x) available as ``model=name``. A name that is taken is refused.
 
     Parameters
     ----------
@@ -63,9 +60,11 @@ def register_model(name: str, make: Factory, *, sequences: bool = False) -> None
     sequences : bool
         Whether it is a model of sequences.
     """
-    if name in _BUILT_IN:
-        raise DataError(f"model={name!r} is built in: register yours under another name.", parameter="name")
-    MODELS[name] = ModelKind(name, make, sequences=sequences, linear=False)
+    if not callable(make):
+        raise DataError(
+            f"model={name!r} needs a function make(plain, classes), but got {make!r:.80}.", parameter="make"
+        )
+    MODELS.register(name, ModelKind(name, make, sequences=sequences, linear=False), origin=make)
 
 
 def model_names(*, sequences: bool) -> tuple[str, ...]:
@@ -75,6 +74,6 @@ def model_names(*, sequences: bool) -> tuple[str, ...]:
 
 def make_model(name: str, plain: LogLinear, classes: list[Any]) -> Model:
     """The model of this name on data that are encoded as ``plain``."""
-    if not MODELS.knows(name):
+    if name not in MODELS:
         raise UnsupportedError(f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.")
     return MODELS[name].make(plain, tuple(classes))

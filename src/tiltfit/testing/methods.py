@@ -79,7 +79,7 @@ class _Watched:
             return self.last[1]
 
         word_of_user = f"checked_{self.method.name}"
-        METHODS[word_of_user] = replace(self.method, name=word_of_user, fit=spy)
+        METHODS.register(word_of_user, replace(self.method, name=word_of_user, fit=spy), origin=spy)
         model = "maxent" if "conditional" in self.method.trains else "naive_bayes"
         given = {"method": word_of_user, "model": model, "method_options": self._options, **parameters}
         labels = None if self.method.constraints == "followed" and not self._constraints else _LABELS
@@ -88,7 +88,7 @@ class _Watched:
                 _TEXTS, labels
             )
         finally:
-            del METHODS[word_of_user]
+            METHODS.remove(word_of_user)
 
 
 def _check_refusals(watched: _Watched) -> None:
