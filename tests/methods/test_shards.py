@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -17,7 +19,7 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 from tiltfit.methods.shards import gradient_sums, model_sums
 from tiltfit.projections.information import Dual
-from tiltfit.projections.shards import Prices, tilted_sums
+from tiltfit.projections.shards import Prices, ending_of, tilted_sums
 
 RNG = np.random.default_rng(3)
 TEXTS = [" ".join(RNG.choice(["puck", "ice", "bat", "ball", "the", "goal"], size=3)) for _ in range(23)]
@@ -146,6 +148,72 @@ def test_tasks_shards_and_sums_can_be_pickled(name):
         far, near = (executor.sum(task, shards, broadcast) for executor in (Pickling(), Serial()))
         assert far.log_z == near.log_z
         np.testing.assert_array_equal(far.expectation, near.expectation)
+
+
+@pytest.mark.parametrize("n_shards", [1, 3])
+@each
+def test_an_evaluation_needs_no_memory_of_shards(name, n_shards):
+    weights, start = weights_of(PROBLEMS[name]), None
+    for scale in (1.0, 0.9):
+        near, far = (
+            replace(PROBLEMS[name], n_shards=n_shards, executor=executor).evaluate(scale * weights, start, 1e-8)
+            for executor in (Serial(), Pickling())
+        )
+        assert_same(far, near, exact="per" not in name)
+        start = near.start
+
+
+def test_a_shard_without_memory_knows_the_cap_of_prices():
+    said = [
+        expect("hockey", given=word("puck"), per="instance").at_least(0.9),
+        expect("hockey", given=word("ice"), per="instance").at_most(0.2),
+        expect("baseball", given=word("bat")).about(0.8),
+    ]
+    problem = replace(caught(TiltClassifier(said, alpha=0.5), TEXTS, LABELS), n_shards=3)
+    near, far = (
+        replace(problem, executor=executor).evaluate(weights_of(problem), None, 1e-8)
+        for executor in (Serial(), Pickling())
+    )
+    assert near.worst_violation > 0.1  # a text with both words cannot obey
+    assert np.isfinite(near.projection.cap)
+    assert_same(far, near, exact=False)
+
+
+def assert_same(far, near, *, exact):
+    """``exact``: no row has prices of single instances, whose search begins elsewhere without a memory."""
+    close = {"rtol": 0, "atol": 0} if exact else {"rtol": 1e-7, "atol": 1e-7}
+    np.testing.assert_allclose(far.value, near.value, **close)
+    np.testing.assert_allclose(far.gradient, near.gradient, **close)
+    for name in ("prices", "duals", "expectation", "violation", "gap", "divergence", "cap"):
+        np.testing.assert_allclose(getattr(far.projection, name), getattr(near.projection, name), **close)
+    np.testing.assert_allclose(far.projection.marginals.node, near.projection.marginals.node, **close)
+    assert far.projection.converged == near.projection.converged
+
+
+@each
+def test_a_shard_remembers_only_what_it_is_asked_for(name):
+    problem = replace(PROBLEMS[name], n_shards=3)
+    touched = [shard for shard in problem.shards if shard.problem.tilt is not None]
+    rng, n_rows = np.random.default_rng(4), problem.tilt.features.n_rows
+    asked = [Prices(weights_of(problem, k // 2), 0.1 * rng.normal(size=n_rows), 50.0, 1e-12) for k in range(4)]
+    for before, now in pairwise(asked):
+        Serial().sum(tilted_sums, touched, before)
+        near, far = (executor.sum(ending_of, touched, now) for executor in (Serial(), Pickling()))
+        assert near.sums.log_z == pytest.approx(far.sums.log_z, rel=1e-9)
+        np.testing.assert_allclose(near.sums.expectation, far.sums.expectation, rtol=1e-7, atol=1e-9)
+
+
+def test_threads_keep_one_pool_and_can_be_pickled():
+    threads, seen = Threads(2), set()
+
+    def task(shard, broadcast):
+        seen.add(threading.get_ident())
+        return Moments(shard, np.zeros(1), 1.0)
+
+    for _ in range(20):
+        threads.sum(task, [1.0, 2.0, 3.0], None)
+    assert len(seen) <= 2
+    assert pickle.loads(pickle.dumps(threads)) == threads
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tiltfit.models.model import Model, linear
 from tiltfit.optimize.measure import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
-from tiltfit.projections.shards import Prices, Tilted
+from tiltfit.projections.shards import Prices
 
 _SERIAL = Serial()
 
@@ -110,22 +110,23 @@ class Problem:
         """O(λ) and all that follows from it, with the projection warm-started at ``start``. ``told``: it is the last.
 
         Instances that are neither labelled nor touched add nothing and are left out (``active``). Where q is sampled, O
-        is not known (NaN) and ∇O has noise.
+        is not known (NaN) and ∇O has noise; its chains run in the calling process, whatever the executor.
         """
         if self.active is not self:
             return self.active.evaluate(weights, start, tol, told=told)
-        sums, shards = self.executor.sum, self.shards
+        executor = _SERIAL if self.is_sampled else self.executor
+        sums, shards = executor.sum, self.shards
         value = sums(model_sums, shards, weights).log_z
         prices, projection = Prices(weights, np.empty(0), np.inf, 0.0), None
         if self.tilt is not None:
             touched = [shard for shard in shards if shard.problem.tilt is not None]
             projection = project(
-                self.tilt, touched, start=start, tol=tol, told=told, executor=self.executor, weights=weights
+                self.tilt, touched, start=start, tol=tol, told=told, executor=executor, weights=weights
             )
             value += self.gamma * projection.value
+            prices = projection.broadcast(weights, self.tilt.features.n_rows)
             if projection.sampling is not None:
-                shards[0].tilted_at(weights).last = Tilted(projection.marginals, 0.0, np.empty(0))
-            prices = prices._replace(shared=projection.prices[: self.tilt.features.n_rows])
+                shards[0].tilted_at(weights).remember(prices, projection.marginals)
         gradient, target, constant = sums(gradient_sums, shards, prices).expectation, None, 0.0
         if self.model.linear is not None:
             target, constant = self._known_target
@@ -160,6 +161,7 @@ class Problem:
             tilt=tilt,
             touched=touched,
             n_shards=1,
+            executor=_SERIAL,
         )
         return Shard(few, rows)
 

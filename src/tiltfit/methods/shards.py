@@ -1,8 +1,8 @@
 """The objective as sums over shards of the data (``execution.sums``).
 
-An evaluation of O(λ) is three kinds of tasks: ``model_sums`` infers p, ``projections.shards.tilted_sums`` tilts it to
-some prices (as often as the search for them needs), and ``gradient_sums`` pulls ω·(p − q) back to the weights. Only
-weights, prices and sums cross between a shard and the solver.
+An evaluation of O(λ) is three kinds of tasks: ``model_sums`` infers p, those of ``projections.shards`` tilt it to some
+prices (as often as the search for them needs), and ``gradient_sums`` pulls ω·(p − q) back to the weights. Weights and
+prices go to a shard; sums come back and, once per evaluation, q of the touched instances (``ending_of``).
 """
 
 from __future__ import annotations
@@ -34,28 +34,37 @@ class ModelHalf(NamedTuple):
 class Shard:
     """A part of a problem. ``rows``: the numbers of its rows of single instances among all (None: all).
 
-    Within an evaluation it remembers p and q; a copy that was pickled does not, and computes them anew.
+    Within an evaluation it remembers p and q at the last weights; a copy that was pickled does not, and computes them
+    anew.
     """
 
     def __init__(self, problem: Problem, rows: IntArray | None) -> None:
         self.problem, self.rows = problem, rows
         self._half: ModelHalf | None = None
         self._tilted: TiltShard | None = None
+        self._weights: FloatArray | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"problem": self.problem, "rows": self.rows, "_half": None, "_tilted": None}
+        return {**self.__dict__, "_half": None, "_tilted": None, "_weights": None}
 
     def begin(self, weights: FloatArray) -> ModelHalf:
         """p at these weights."""
         known = self.problem.model.linear is None  # else the moments of known labels are the same whatever the weights
-        self._half, self._tilted = self.problem.model_half(weights, known=known), None
+        self._half, self._tilted, self._weights = self.problem.model_half(weights, known=known), None, weights
         return self._half
+
+    def _half_at(self, weights: FloatArray) -> ModelHalf:
+        """p at these weights: remembered, or else inferred."""
+        if self._half is None or self._weights is None:
+            return self.begin(weights)
+        same = self._weights is weights or np.array_equal(self._weights, weights)
+        return self._half if same else self.begin(weights)
 
     def tilted_at(self, weights: FloatArray | None) -> TiltShard:
         """log p of the touched instances, and q there at the last prices."""
+        assert weights is not None
+        half, tilt = self._half_at(weights), self.problem.tilt
         if self._tilted is None:
-            assert weights is not None
-            half, tilt = self._half or self.begin(weights), self.problem.tilt
             assert half.here is not None
             assert tilt is not None
             self._tilted = TiltShard(tilt, tilt.base(half.here, half.log_z, overwrite=True), self.rows)
@@ -64,14 +73,10 @@ class Shard:
     def gradient(self, prices: Prices) -> FloatArray:
         """∂/∂λ of what the shard adds to O, but for the ridge and the known moments of a linear model."""
         assert prices.weights is not None
-        half, problem = self._half or self.begin(prices.weights), self.problem
+        half, problem = self._half_at(prices.weights), self.problem
         if problem.tilt is not None:
-            part = self.tilted_at(prices.weights)
-            if part.last is None:
-                part.sums(prices)
-            assert part.last is not None
-            problem.subtract(part.last.marginals, half.node, half.edge)
-        self._half = self._tilted = None
+            problem.subtract(self.tilted_at(prices.weights).tilted(prices).marginals, half.node, half.edge)
+        self._half = self._tilted = self._weights = None
         return problem.model.pull(prices.weights, half.node, half.edge)
 
     @property

@@ -28,7 +28,7 @@ from tiltfit.inference.structure import Structure
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
-from tiltfit.projections.shards import HasTilt, Prices, TiltShard, ending_sums, gathered, tilted_sums
+from tiltfit.projections.shards import HasTilt, Prices, TiltShard, ending_of, gathered, tilted_sums, widest
 
 _SERIAL = Serial()
 
@@ -75,7 +75,7 @@ class Projection:
 
     ``divergence`` is Σ w D(q‖p); ``expectation`` is m(q); ``violation`` how far m is from where U is least, per row;
     ``gap`` the duality gap, which is the Fenchel–Young gap of the penalty. Where q was sampled (``sampling``), value
-    and divergence are not known (NaN).
+    and divergence are not known (NaN). ``cap``: the largest price that a hard row could have.
     """
 
     prices: FloatArray
@@ -89,11 +89,16 @@ class Projection:
     n_eval: int
     converged: bool
     sampling: Sampling | None = None
+    cap: float = np.inf
 
     @property
     def start(self) -> Start:
         """The place where the next one may begin."""
         return Start(self.duals, None if self.sampling is None else self.sampling.chains)
+
+    def broadcast(self, weights: FloatArray, n_shared: int) -> Prices:
+        """All that a shard needs to find q again, where so many rows are shared."""
+        return Prices(weights, self.prices[:n_shared], self.cap, _EXACT, self.prices[n_shared:])
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,15 +316,12 @@ class Dual:
         weights: FloatArray | None = None,
     ) -> None:
         self._tilt, self._shards, self._executor, self._weights = tilt, shards, executor, weights
-        self._parts = [shard.tilted_at(weights) for shard in shards]
         self._inner_tol = float(np.clip(_INNER * tol, _EXACT, 1e-4))
         self._part, self._origin = tilt.penalty.parts()
         self._support = tilt.support[self._origin]
         n_parts = len(self._part)
         self.start = np.zeros(n_parts) if start is None else start[:n_parts]
-        if start is not None:  # of the inner problems, too; they are solved exactly from anywhere
-            for part in self._parts:
-                part.inner = start[n_parts:][part.rows]
+        self._inner = None if start is None else start[n_parts:]  # inner problems are solved exactly from anywhere
         self._last: tuple[FloatArray, FloatArray] | None = (
             None  # duals and m: a search mostly ends where it looked last
         )
@@ -327,7 +329,7 @@ class Dual:
         self._bend = bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
         self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
         hard = bool(np.any(bend == 0)) or tilt.instances is not None
-        self._cap = _price_cap(tilt, self._parts) if hard else np.inf
+        self._cap = _price_cap(tilt, executor.sum(widest, shards, weights).spread) if hard else np.inf
         low, high = -eta_high / self._support, -eta_low / self._support
         self.low = np.where(bend == 0, np.maximum(low, -self._cap), low) / self.scale
         self.high = np.where(bend == 0, np.minimum(high, self._cap), high) / self.scale
@@ -361,13 +363,13 @@ class Dual:
             shared = self._last[1]
         else:
             shared, n_eval = self._tilted(duals)[1], n_eval + 1
-        ending = self._executor.sum(ending_sums, self._shards, self._broadcast(duals))
-        inner_cost, inner_gap, inner_product, unsolved = ending.expectation.tolist()
-        prices, log_z = self.prices(duals), ending.log_z
+        ending = self._executor.sum(ending_of, self._shards, self._broadcast(duals))
+        inner_cost, inner_gap, inner_product, unsolved = ending.sums.expectation.tolist()
+        prices, log_z = self.prices(duals), ending.sums.log_z
         gap = self.fenchel_gap(duals, shared) + inner_gap
         divergence = float(prices @ (shared * tilt.support - tilt.offset)) - log_z - inner_product
         value = -log_z - inner_cost - float(prices @ tilt.offset) - float(np.sum(self._part.conjugate(eta)))
-        marginals, inner, shares = gathered(self._parts)
+        marginals, inner, shares = gathered(ending.parts)
         m = np.concatenate([shared, shares])
         # However a search ended, a small gap proves that it ended at the optimum.
         converged = converged or gap <= _SMALL_GAP * max(1.0, abs(value))
@@ -382,6 +384,7 @@ class Dual:
             gap=gap,
             n_eval=n_eval,
             converged=converged and not unsolved,
+            cap=self._cap,
         )
 
     def _eta(self, duals: FloatArray) -> FloatArray:
@@ -394,7 +397,7 @@ class Dual:
         return np.asarray(np.bincount(self._origin, weights=duals, minlength=n_rows), dtype=np.float64)
 
     def _broadcast(self, duals: FloatArray) -> Prices:
-        return Prices(self._weights, self.prices(duals), self._cap, self._inner_tol)
+        return Prices(self._weights, self.prices(duals), self._cap, self._inner_tol, self._inner)
 
     def _tilted(self, duals: FloatArray) -> tuple[float, FloatArray]:
         """Σ w log Z + Σ V* at these duals, and m of the shared rows."""
@@ -406,8 +409,9 @@ class Dual:
 _MARGIN = 50.0  # odds of e⁵⁰ to one: beyond any share that a hard constraint can ask for without forbidding labels
 
 
-def _price_cap(tilt: Tilt, parts: Sequence[TiltShard]) -> float:
-    """More than a hard constraint that can hold ever needs: it may have to overcome p itself and every soft constraint.
+def _price_cap(tilt: Tilt, spread: float) -> float:
+    """More than a hard constraint that can hold ever needs: it may have to overcome p itself, whose scores
+    differ by up to ``spread``, and every soft constraint.
 
     Where hard constraints contradict each other the dual has no maximum; with this cap it has one, and q misses them by
     as little as possible in total (the cap is an L1 penalty of slope c·cap).
@@ -415,25 +419,4 @@ def _price_cap(tilt: Tilt, parts: Sequence[TiltShard]) -> float:
     pull = tilt.penalty.strongest_pull(tilt.support)
     if tilt.instances is not None:
         pull = max(pull, tilt.instances.penalty.strongest_pull(tilt.instances.support))
-    return _MARGIN + max(_widest(part.tilt.structure, part.base) for part in parts) + pull
-
-
-def _widest(structure: Structure, base: Potentials) -> float:
-    """The largest difference between scores of an instance, about."""
-    spread = _spread(base.node)
-    if base.edge is not None:
-        # An event on edges may take a whole segment with it, or the whole sequence.
-        on_edges = _spread(base.edge.reshape(len(base.edge), -1))[structure.kind]
-        on_edges[structure.first] = 0.0
-        spread = np.add.reduceat(spread + on_edges, structure.first)
-    return float(np.max(spread, initial=0.0))
-
-
-def _spread(rows: FloatArray) -> FloatArray:
-    """The largest difference between finite entries of every row."""
-    top, bottom = np.max(rows, axis=1, initial=-np.inf), np.min(rows, axis=1, initial=np.inf)
-    if not np.all(np.isfinite(top) & np.isfinite(bottom)):  # forbidden labels
-        finite = np.isfinite(rows)
-        top = np.max(rows, axis=1, where=finite, initial=-np.inf)
-        bottom = np.min(rows, axis=1, where=finite, initial=np.inf)
-    return np.asarray(np.maximum(top, bottom) - bottom, dtype=np.float64)
+    return _MARGIN + spread + pull
