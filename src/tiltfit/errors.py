@@ -28,7 +28,7 @@ import difflib
 import sys
 import warnings
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 
 class _Details(Exception):
@@ -61,10 +61,11 @@ class _Details(Exception):
         self.instance = self.instances[0] if self.instances else None
         self.constraint = constraint
 
-    def with_message(self, message: str) -> Self:
-        """Return the same error with another message."""
+    def with_message(self, message: str, **details: Any) -> Self:
+        """Return the same error with another message, and with other ``details`` (as of the constructor), if any."""
+        kept = {"parameter": self.parameter, "instances": self.instances, "constraint": self.constraint}
         changed = copy.copy(self)
-        changed.args = (message,)
+        _Details.__init__(changed, message, **(kept | details))
         return changed
 
 

@@ -181,8 +181,10 @@ def test_unknown_labels_and_classes(trained: Path, tmp_path: Path) -> None:
     base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
     assert "hockey" in refused(*base, "--classes", "hokey,baseball")
     assert "--classes" in refused(*base, "--classes", "a,,b")
-    write(tmp_path / "d.jsonl", [{"text": "x", "label": "cricket"}, *documents(4, 0)])
-    assert "cricket" in refused("train", tmp_path / "d.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt")
+    write(tmp_path / "d.jsonl", [*documents(2, 0), {"text": "x", "label": "cricket"}, *documents(4, 0)])
+    err = refused("train", tmp_path / "d.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt")
+    assert "the label 'cricket'" in err
+    assert f"Document 2 is at {tmp_path / 'd.jsonl'}, line 3." in err
     assert not (tmp_path / "m.tilt").exists()
 
 

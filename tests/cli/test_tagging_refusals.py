@@ -150,3 +150,9 @@ def test_signs_that_contradict_each_other(tagging: Path, tmp_path: Path) -> None
     assert "no task 'tagg'. Did you mean \"tag\"?" in refused(*base, tagging / "train.conll", "--task", "tagg")
     (tmp_path / "d.txt").write_text("some prose\n")
     assert "--task tag" in refused(*base, tmp_path / "d.txt")
+
+
+def test_an_index_beyond_the_data_has_no_place(tmp_path: Path) -> None:
+    rows = SequenceDataset([["a"]], None, ["0"], ["d.conll, line 1"], {}, [])
+    with pytest.raises(DataError, match=r"^No such sequence\.$"), located(SEQUENCES, rows):
+        raise DataError("No such sequence.", instance=1)

@@ -45,9 +45,11 @@ class StreamLearner:
             try:
                 model.partial_fit(rows.X, rows.y)
             except TiltfitError as error:
-                if error.instance is None:
+                bad_rows = [k for k in error.instances if k < len(rows)]
+                if not bad_rows:
                     raise
-                bad = dict.fromkeys(error.instances, "left out for the same reason.") | {error.instance: str(error)}
+                first, *others = bad_rows
+                bad = {first: str(error)} | dict.fromkeys(others, "left out for the same reason.")
                 rows = self._without(
                     rows, {k: error.with_message(f"{rows.origins[k]}: {why}") for k, why in bad.items()}, problems
                 )

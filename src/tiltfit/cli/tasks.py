@@ -170,11 +170,13 @@ def counts_of(task: Task, rows: Dataset | SequenceDataset) -> dict[str, int]:
 
 @contextmanager
 def located(task: Task, rows: Dataset | SequenceDataset) -> Iterator[None]:
-    """Add to errors about a sequence the file and the line where it begins."""
+    """Add to errors about a document or sequence the file and the line where it begins."""
     try:
         yield
     except TiltfitError as error:
-        if error.instance is None or not task.is_sequences:
+        k = error.instance
+        if k is None or k >= len(rows.origins):
             raise
-        where = f"Sequence {error.instance} begins at {rows.origins[error.instance]}."
+        verb = "begins" if task.is_sequences else "is"
+        where = f"{noun_of(task).capitalize()} {k} {verb} at {rows.origins[k]}."
         raise error.with_message(f"{str(error).rstrip()} {where}") from error

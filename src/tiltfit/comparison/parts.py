@@ -92,7 +92,7 @@ def prepare(
     said = said.with_classes(names, kind.unit)
     marked = np.unique(np.searchsorted(offsets, np.flatnonzero(codes >= 0), side="right") - 1)
     values, kept = _keep(y, marked, labelled, np.random.default_rng([seed, 0]))
-    with naming_dev(_TEST):
+    with naming_dev(_TEST, "test"):
         truth = _test_tags if kind.is_sequences else _test_labels
         all_names, test_codes, test_offsets = truth(X_test, y_test, names)
         if not np.any(test_codes >= 0):

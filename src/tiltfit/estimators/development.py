@@ -32,14 +32,15 @@ def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
 
 
 @contextmanager
-def naming_dev(what: str = "dev=(X_dev, y_dev)") -> Iterator[None]:
-    """Name the development set (or ``what``) in errors that are raised within."""
+def naming_dev(what: str = "dev=(X_dev, y_dev)", parameter: str = "dev") -> Iterator[None]:
+    """Name the development set (or ``what``, the value of ``parameter``) in errors that are raised within. They lose
+    their indices, which are not those of X."""
     try:
         yield
     except TiltfitError as error:
-        raise error.with_message(f"In {what}: {error}") from error
+        raise error.with_message(f"In {what}: {error}", parameter=parameter, instances=()) from error
     except ValueError as error:  # scikit-learn's own checks
-        raise DataError(f"In {what}: {error}") from error
+        raise DataError(f"In {what}: {error}", parameter=parameter) from error
 
 
 def development_set(

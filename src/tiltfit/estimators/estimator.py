@@ -163,7 +163,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, getattr(self, "base", None)
         self.inference_, self.model_ = self._inference_settings(), options.model
         self._keep_encoder(encoder, matrix.shape[1])
-        refuse_counts(options.model, matrix, self.names_)
+        refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         grounded = self._ground_to_fit(constraints, sample, plain, options)
         told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
         options.check_anything(told, self.task.position)
@@ -229,7 +229,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 separate="rows" not in method.needs, violations="violations" in method.needs, base=model.base,
             )  # fmt: skip
             grounded = ground(constraints, sample, options.strength, how)
-            refuse_impossible(model, grounded)
+            refuse_impossible(model, sample, grounded)
             return grounded
 
         try:
@@ -352,7 +352,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """p_λ on X. ``y``, ``sample_weight``: as for ``project``. ``fitting``: X is what was fitted just now, and so is
         ``base``, if that is an array. ``part``: X is the next part of a stream, from which the encoder learns."""
         inputs, matrix = self._encode(X, part=part)
-        refuse_counts(self.model_, matrix, self.names_)
+        refuse_counts(self.model_, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes_.tolist())
         model = self._model_on(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
         if part:
@@ -372,7 +372,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         model = beliefs.model
         how = Grounding(model.workers, *self.inference_, part=part, base=model.base)
         grounded = ground(self.constraints_, beliefs.sample, self.strength_, how)
-        refuse_impossible(model, grounded)
+        refuse_impossible(model, beliefs.sample, grounded)
         return grounded
 
     def _project(

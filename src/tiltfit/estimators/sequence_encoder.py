@@ -167,16 +167,17 @@ def refuse_invalid(sample: Sample) -> None:
         raise sequences.refused(i, why, "y", others)
 
 
-def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
+def refuse_impossible(model: LogLinear, sample: Sample, grounded: Grounded) -> None:
     """Refuse a sequence that well-formedness, known labels and rules leave without any labelling."""
     if model.base is None or not model.structure.has_edges:
         return
     whole = np.flatnonzero(model.structure.best(model.base, model.workers)[1] == -np.inf)
     if len(whole):
+        numbers = sample.number[whole]
         raise DataError(
-            f"Sequence {whole[0]} has no well-formed labelling with these classes (BIO or IOBES). Add the tag that is "
-            "missing to classes=, or leave out valid_only=True.",
-            instances=whole,
+            f"Sequence {numbers[0]} has no well-formed labelling with these classes (BIO or IOBES). Add the tag that "
+            "is missing to classes=, or leave out valid_only=True.",
+            instances=numbers,
         )
     tilt = grounded.tilt
     if tilt is None or tilt.rules is None:
@@ -185,11 +186,12 @@ def refuse_impossible(model: LogLinear, grounded: Grounded) -> None:
     ruled = tilt.base(here, np.zeros(len(grounded.touched)))
     empty = tilt.structure.impossible(ruled, model.workers)
     if len(empty):
+        numbers = sample.number[grounded.touched[empty]]
         raise ConflictError(
-            f"No well-formed labelling (BIO or IOBES) is left for sequence {grounded.touched[empty[0]]}: its known "
+            f"No well-formed labelling (BIO or IOBES) is left for sequence {numbers[0]}: its known "
             "labels and the constraints that rule labels out contradict it. Correct them, or leave out "
             "valid_only=True.",
-            instances=grounded.touched[empty],
+            instances=numbers,
         )
 
 

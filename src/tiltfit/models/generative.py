@@ -19,7 +19,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
-from tiltfit.arrays import FloatArray
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.models.log_linear import LogLinear
 
@@ -131,8 +131,11 @@ _INSTEAD = {
 }
 
 
-def refuse_counts(name: str, X: sparse.csr_array | FloatArray, names: Sequence[str] | None) -> None:
-    """DataError unless the entries of X are what the model of this name generates; ``names``: of columns."""
+def refuse_counts(
+    name: str, X: sparse.csr_array | FloatArray, names: Sequence[str] | None, lengths: IntArray | None = None
+) -> None:
+    """DataError unless the entries of X are what the model of this name generates; ``names``: of columns. ``lengths``:
+    of the sequences whose positions are the rows of X."""
     if name not in GENERATIVE:
         return
     values = X.data if sparse.issparse(X) else np.ravel(X)
@@ -145,11 +148,17 @@ def refuse_counts(name: str, X: sparse.csr_array | FloatArray, names: Sequence[s
         row, j = int(np.searchsorted(X.indptr, first, side="right")) - 1, int(X.indices[first])
     else:
         row, j = divmod(first, X.shape[1])
+    instance, where = row, f"row {row}"
+    if lengths is not None:
+        ends = np.cumsum(lengths)
+        instance = int(np.searchsorted(ends, row, side="right"))
+        where = f"position {row - int(ends[instance] - lengths[instance])} of sequence {instance}"
     raise DataError(
         f"{'Other' if binary else 'Negative'} values in data: model={name!r} generates "
         f"{'zeros and ones' if binary else 'counts'}, but column {(names[j] if names else j)!r} of X is "
-        f"{values[first]:.6g} in row {row}. {_INSTEAD[name]}",
-        instance=row,
+        f"{values[first]:.6g} in {where}. {_INSTEAD[name]}",
+        parameter="X",
+        instance=instance,
     )
 
 

@@ -233,13 +233,16 @@ def groups(constraint: Constraint, fires: BoolArray, sample: Sample) -> tuple[In
     if constraint.is_count:  # a mean over all sequences, with or without a firing
         involved = np.arange(n) if constraint.on == "all" else np.flatnonzero(sample.unlabelled)
     values = sample.inputs.column(constraint.per.name)[sample.structure.first[involved]]
-    group[involved], names = _by_value(sample.title(constraint), constraint.per, values, involved, sample.noun)
+    group[involved], names = _by_value(
+        sample.title(constraint), constraint.per, values, sample.number[involved], sample.noun
+    )
     return group, names
 
 
 def _by_value(
     title: str, per: Column, values: npt.NDArray[Any], involved: IntArray, noun: str
 ) -> tuple[IntArray, list[object]]:
+    """The group of every instance, and the groups' names. ``involved``: the instances' numbers in X."""
     missing = [int(i) for i, v in zip(involved, values, strict=True) if is_missing(v)]
     if missing:
         raise ConstraintError(

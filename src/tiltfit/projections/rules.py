@@ -10,6 +10,7 @@ Such sequences and groups have no rows, so without ``refuse_broken`` the report 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -91,7 +92,8 @@ class Forbidden:
         if high < statistic.least or low > statistic.most:
             reach = f"never below {statistic.least:g}" if high < statistic.least else f"never above {statistic.most:g}"
             raise ConflictError(
-                f"The constraint {sample.title(constraint)!r} cannot hold in {sample.noun} {sample.instance[at][0]}, "
+                f"The constraint {sample.title(constraint)!r} cannot hold in {sample.noun} "
+                f"{sample.number[sample.instance[at][0]]}, "
                 f"nor in any other: what it counts is {reach}. Change its target, or soften it with slack=.",
                 constraint=sample.title(constraint),
             )
@@ -109,12 +111,13 @@ class Forbidden:
         self.supports[number] = float(sample.weight[here].sum())
 
     def _refuse(self, constraint: Constraint, instance: int) -> None:
+        number = int(self._sample.number[instance])
         raise ConflictError(
             f"The constraint {self._sample.title(constraint)!r} rules out the label that {self._sample.noun} "
-            f"{instance} has. "
+            f"{number} has. "
             'Correct the label, soften the constraint with slack=, or leave out on="all".',
             constraint=self._sample.title(constraint),
-            instance=instance,
+            instance=number,
         )
 
     def _mask(self) -> BoolArray:
@@ -146,15 +149,15 @@ class Forbidden:
             return
         empty = tilt.structure.impossible(tilt.rules, tilt.workers)
         if len(empty):
-            instance = touched[empty[0]]
+            instance, numbers = touched[empty[0]], self._sample.number[touched[empty]]
             here = self._sample.instance == instance
             names = [repr(self._sample.title(c)) for c, at in self._takers if at[here].any()]
             if self.by_labels is not None and self.by_labels[here].any():
                 names.append("what y says")
             raise ConflictError(
-                f"No label is left for {self._sample.noun} {instance}: {' and '.join(names)} together rule out all of "
-                "them. Soften one with slack= or a target inside (0, 1).",
-                instance=int(instance),
+                f"No label is left for {self._sample.noun} {numbers[0]}: {' and '.join(names)} together rule out all "
+                "of them. Soften one with slack= or a target inside (0, 1).",
+                instances=numbers,
             )
 
 
@@ -202,13 +205,15 @@ class Extremes:
             bad = np.flatnonzero((component.target.low > 0) & (most == 0))
         if len(bad):
             group, noun, title = component.group[bad[0]], self.sample.noun, self.sample.title(constraint)
-            where = f" in {noun} {group}" if constraint.is_local else "" if group is None else f" in {group!r}"
+            instances = [self.sample.number[int(group)]] if constraint.is_local else []
+            where = f" in {noun} {instances[0]}" if instances else "" if group is None else f" in {group!r}"
             also = "" if self.base is None else ", and what the model forbids (base=, valid_only=True),"
             left = _between(constraint, least[bad[0]], most[bad[0]])
             raise ConflictError(
                 f"The constraint {title!r} cannot hold{where}: known labels and rules{also} leave its {left}. Change "
                 "its target, soften it, or drop the rule.",
                 constraint=title,
+                instances=instances,
             )
 
     def _of_rows(self, component: Component, offset: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -336,12 +341,14 @@ def _known_sums(component: Component, sample: Sample) -> FloatArray:
     return sums
 
 
-def _refuse_group(constraint: Constraint, name: object, mean: float, sample: Sample) -> None:
-    where = f"{sample.noun} {name}" if constraint.is_local else repr(name)
+def _refuse_group(constraint: Constraint, name: Any, mean: float, sample: Sample) -> None:
+    instances = [sample.number[int(name)]] if constraint.is_local else []
+    where = f"{sample.noun} {instances[0]}" if instances else repr(name)
     shown = f"{mean:g}" if constraint.event.counts else f"{mean:.0%}"
     raise ConflictError(
         f"The constraint {sample.title(constraint)!r} cannot hold in {where}: the labels that it looks at are known "
         f"there and make it {shown if constraint.of is None else 'another share'}. Correct them, soften the constraint "
         'with slack=, or leave out on="all".',
         constraint=sample.title(constraint),
+        instances=instances,
     )

@@ -1,0 +1,83 @@
+"""Errors name the instance of X that is at fault, by its index there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+
+from tiltfit import TiltClassifier, TiltTagger, column, expect, word
+from tiltfit.errors import DataError, TiltfitError
+
+GAP: dict[str, list[object]] = {"tokens": [["c"], [], ["a"]], "k": ["x", "x", None]}
+"""Sequences of which one, in the middle, is empty and left out of the work."""
+TAGS = ["O", "B-x", "I-x"]
+
+
+def _tagger(*constraints: Any, X: list[list[str]], classes: list[str], **parameters: Any) -> TiltTagger:
+    return TiltTagger(list(constraints), classes=classes, **parameters).fit({"tokens": X, "k": ["x"] * len(X)})
+
+
+def _column_is_missing() -> None:
+    constraint = expect("O", given=word("a"), per=column("k")).at_least(0.5)
+    _tagger(constraint, X=[["a"], ["c"]], classes=TAGS).project(GAP)
+
+
+def _rule_and_label() -> None:
+    _tagger(expect("O", given=word("a"), on="all").exactly(1), X=[["a"], ["c"]], classes=TAGS).project(GAP, [[None], [], ["B-x"]])
+
+
+def _share_and_label() -> None:
+    constraint = expect("O", given=word("a"), on="all", per="sequence").at_least(0.5)
+    _tagger(constraint, X=[["a"], ["c"]], classes=TAGS).project(GAP, [[None], [], ["B-x"]])
+
+
+def _share_and_set() -> None:
+    constraint = expect("O", given=word("a"), per="sequence").at_least(0.5)
+    _tagger(constraint, X=[["a"], ["c"]], classes=TAGS).project(GAP, [["O"], [], [{"B-x", "I-x"}]])
+
+
+def _rule_and_set() -> None:
+    _tagger(expect("O", given=word("a")).exactly(1), X=[["a"], ["c"]], classes=TAGS).project(
+        GAP, [["O"], [], [{"B-x", "I-x"}]]
+    )
+
+
+def _rule_and_scheme() -> None:
+    constraint = expect("I-x", given=word("a")).exactly(1)
+    _tagger(constraint, X=[["c", "a"], ["c"]], classes=TAGS, valid_only=True).project(GAP)
+
+
+def _counted() -> None:
+    constraint = expect.segments("B-x", per="sequence", on="all").at_most(0)
+    _tagger(constraint, X=[["c", "a"], ["c"]], classes=TAGS).project(GAP, [[None], [], ["B-x"]])
+
+
+REFUSED = [
+    _column_is_missing, _rule_and_label, _share_and_label, _share_and_set, _rule_and_set, _rule_and_scheme, _counted
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("refused", REFUSED)
+def test_empty_sequences_count(refused: Callable[[], None]) -> None:
+    with pytest.raises(TiltfitError, match="sequence 2") as error:
+        refused()
+    assert error.value.instance == 2
+
+
+def test_values_that_an_hmm_does_not_generate_are_placed_in_their_sequence() -> None:
+    X = [[{"a": 1.0}, {"b": 1.0}], [{"a": 1.0}]]
+    bad = [[{"a": 1.0}, {"b": 1.0}], [], [{"a": 1.0}, {"a": -1.0}]]
+    tagger = TiltTagger(model="hmm").fit(X, [["P", "Q"], ["P"]])
+    for attempt, k in ((lambda: tagger.predict(bad), 2), (lambda: clone(tagger).fit(bad[::2], [["P", "Q"], None]), 1)):
+        with pytest.raises(DataError, match=rf"'a' of X is -1 in position 1 of sequence {k}\.") as error:
+            attempt()
+        assert (error.value.parameter, error.value.instances) == ("X", (k,))
+
+
+def test_errors_in_dev_name_dev_and_no_instance_of_x() -> None:
+    with pytest.raises(TiltfitError, match=r"In dev=\(X_dev, y_dev\): ") as error:
+        TiltClassifier().fit(["a", "b"], ["x", "y"], dev=(["a", "b"], ["x", "zz"]))
+    assert (error.value.parameter, error.value.instance, error.value.instances) == ("dev", None, ())
