@@ -49,3 +49,17 @@ def test_programs_get_the_option_at_fault(tmp_path: Path) -> None:
     found = json.loads(out)
     assert (found["kind"], found["option"]) == ("DataError", "--max-iter")
     assert found["error"].startswith("--max-iter 0 must be")
+
+
+@pytest.mark.parametrize(
+    ("typed", "option"),
+    [
+        (["--online", "--batch-size", 0], "--batch-size"),
+        (["--method", "codl", "--method-option", "tau=-1"], "--method-option"),
+        (["--method", "codl", "--method-option", "tau"], "--method-option"),
+    ],
+)
+def test_programs_get_the_nested_option_at_fault(tmp_path: Path, typed: list[object], option: str) -> None:
+    (tmp_path / "d.jsonl").write_text('{"text": "a b", "label": "x"}\n{"text": "b c", "label": "y"}\n')
+    code, out, _ = run("train", tmp_path / "d.jsonl", "-o", tmp_path / "m.tilt", *typed, "--json")
+    assert (code, json.loads(out)["option"]) == (2, option)

@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 from tests.cli.ads import CONSTRAINTS, ads, conll, document, refused, run
 
+from tiltfit.cli.tasks import located
+from tiltfit.data.readers import SequenceDataset
+from tiltfit.errors import DataError
+from tiltfit.samples.task import SEQUENCES
+
 # Bad input --------------------------------------------------------------------------------------------------------
 
 BAD = {
@@ -152,7 +157,7 @@ def test_signs_that_contradict_each_other(tagging: Path, tmp_path: Path) -> None
     assert "--task tag" in refused(*base, tmp_path / "d.txt")
 
 
-def test_an_index_beyond_the_data_has_no_place(tmp_path: Path) -> None:
-    rows = SequenceDataset([["a"]], None, ["0"], ["d.conll, line 1"], {}, [])
+def test_an_index_beyond_the_data_has_no_place() -> None:
+    rows = SequenceDataset([["a"]], None, ["0"], ["d.conll, line 1"], ())
     with pytest.raises(DataError, match=r"^No such sequence\.$"), located(SEQUENCES, rows):
         raise DataError("No such sequence.", instance=1)

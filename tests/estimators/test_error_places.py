@@ -26,7 +26,9 @@ def _column_is_missing() -> None:
 
 
 def _rule_and_label() -> None:
-    _tagger(expect("O", given=word("a"), on="all").exactly(1), X=[["a"], ["c"]], classes=TAGS).project(GAP, [[None], [], ["B-x"]])
+    constraint = expect("O", given=word("a"), on="all").exactly(1)
+    tagger = _tagger(constraint, X=[["a"], ["c"]], classes=TAGS)
+    tagger.project(GAP | {"tokens": [["a"], [], ["a"]]}, [[None], [], ["B-x"]])
 
 
 def _share_and_label() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -166,3 +167,13 @@ def test_refusals_name_what_would_work(tmp_path):
         found.save(tmp_path / "m.tilt")
     with pytest.raises(UnsupportedError, match="cannot be explained"):
         why(found, TEXTS[0])
+
+
+def test_a_fitted_model_that_this_process_does_not_know_is_named():
+    found = pickle.loads(pickle.dumps(TiltClassifier(SAID, model="hidden").fit(TEXTS)))
+    MODELS.remove("hidden")
+    for use in (found.predict, found.project):
+        with pytest.raises(UnsupportedError, match=r"model='hidden' is not registered: call tiltfit.register_model"):
+            use(TEXTS)
+    register_model("hidden", make)
+    assert len(found.predict(TEXTS)) == len(TEXTS)

@@ -124,9 +124,12 @@ def method_options(given: Iterable[str]) -> dict[str, Any]:
     for text in given:
         name, sign, value = (part.strip() for part in text.partition("="))
         if not name or not sign or not value:
-            raise DataError(f"--method-option {text!r} must be NAME=VALUE, such as --method-option tau=0.5.")
+            raise DataError(
+                f"--method-option {text!r} must be NAME=VALUE, such as --method-option tau=0.5.",
+                parameter="method_options",
+            )
         if name in found:
-            raise DataError(f"--method-option names {name!r} twice. Give it once.")
+            raise DataError(f"--method-option names {name!r} twice. Give it once.", parameter="method_options")
         found[name] = _value(name, value)
     return found
 
@@ -142,11 +145,15 @@ def options_of_methods(given: Iterable[str], methods: Iterable[str]) -> dict[str
     for text in given:
         method, dot, rest = text.partition("=")[0].partition(".")
         if not dot or not method or not rest:
-            raise DataError(f"--method-option {text!r} must say whose it is: METHOD.NAME=VALUE, such as codl.tau=0.5.")
+            raise DataError(
+                f"--method-option {text!r} must say whose it is: METHOD.NAME=VALUE, such as codl.tau=0.5.",
+                parameter="method_options",
+            )
         if method not in known:
             raise DataError(
                 f"--method-option {text!r} is of a method that is not compared ({', '.join(known)})."
-                f"{did_you_mean(method, known)}"
+                f"{did_you_mean(method, known)}",
+                parameter="method_options",
             )
         texts.setdefault(method, []).append(text.removeprefix(f"{method}."))
     return {method: method_options(options) for method, options in texts.items()}
@@ -166,6 +173,7 @@ def _value(name: str, text: str) -> Any:
             return json.loads(text)
         except ValueError as error:
             raise DataError(
-                f'--method-option {name}={text!r:.60} is not a JSON object, such as {{"a": 0.3, "b": 0.7}}: {error}.'
+                f'--method-option {name}={text!r:.60} is not a JSON object, such as {{"a": 0.3, "b": 0.7}}: {error}.',
+                parameter="method_options",
             ) from error
     return text

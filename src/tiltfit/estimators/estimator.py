@@ -57,7 +57,7 @@ from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.generative import refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
-from tiltfit.models.registry import MODELS, make_model
+from tiltfit.models.registry import kind_of, make_model
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
 from tiltfit.projections.strength import Strength
@@ -152,7 +152,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
         self._check_sample(sample, options)
-        kind = MODELS[options.model]
+        kind = kind_of(options.model)
         occupied = options.solver != "online" and kind.linear
         plain = self._model_to_fit(X, encoder, matrix, sample, options.workers(), occupied=occupied)
         model = make_model(options.model, plain, list(sample.classes))
@@ -208,7 +208,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def _keep_weights(self, plain: LogLinear, weights: FloatArray) -> None:
         """Set ``coef_`` and its like for a linear model, else ``weights_``."""
-        linear = MODELS[self.model_].linear
+        linear = kind_of(self.model_).linear
         for name in ("coef_", "intercept_", "transitions_"):
             self.__dict__.pop(name, None)
         self.weights_ = None if linear else weights
@@ -308,7 +308,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         X, y = kept_aside
         with naming_dev():
             aside = self.infer(X, y)
-            if not MODELS[self.model_].linear:
+            if not kind_of(self.model_).linear:
                 return development_set(aside.scorer, aside.sample.labels, patience)
             whole, own = model.features.whole, aside.model.features.own
             return development_set(aside.model, aside.sample.labels, patience, lambda weights: own(whole(weights)))
@@ -357,7 +357,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         model = self._model_on(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
         if part:
             self._check_part(sample, model)
-        linear = MODELS[self.model_].linear
+        linear = kind_of(self.model_).linear
         scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
         sample = replace(sample, structure=model.structure)
         return Beliefs(inputs, sample, model, scorer, self._weights if linear else lambda: self.weights_)

@@ -188,7 +188,7 @@ def online_options(given: Any) -> Online:
     else:
         raise DataError(f"online={given!r:.80} must be a dict of options, such as {{'passes': 3}}.", parameter="online")
     if options.steps not in STEPS:
-        raise DataError(f"online steps={options.steps!r} is unknown: use 'adaptive' or 'printed'.", parameter="online")
+        raise DataError(f"online steps={options.steps!r} is unknown: use 'adaptive' or 'printed'.", parameter="steps")
     plain: dict[str, Any] = {}  # not NumPy's numbers, which a file does not hold
     for name in ("passes", "batch_size", "horizon"):
         value = getattr(options, name)
@@ -252,7 +252,7 @@ def _positive(name: str, value: object, *, zero: bool = False) -> None:
     if not is_number or not (value > 0 or (zero and value == 0)) or value == float("inf"):  # type: ignore[operator]
         raise DataError(
             f"{name}={value!r} must be a {'non-negative' if zero else 'positive'}, finite number.",
-            parameter=name.partition(" ")[0],
+            parameter=name.rpartition(" ")[2],
         )
 
 
@@ -260,7 +260,7 @@ def check_whole(name: str, value: Any, least: int = 1) -> int:
     """``value`` as an int; refused, by the name of the parameter, unless it is a whole number of at least ``least``."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
         raise DataError(
-            f"{name}={value!r} must be a whole number of at least {least}.", parameter=name.partition(" ")[0]
+            f"{name}={value!r} must be a whole number of at least {least}.", parameter=name.rpartition(" ")[2]
         )
     return int(value)
 

@@ -19,7 +19,7 @@ def wrong_option(name: str, value: object, must: str) -> DataError:
     >>> str(wrong_option("tau", 2, "a number between 0 and 1"))
     "method_options={'tau': 2} must be a number between 0 and 1."
     """
-    return DataError(f"method_options={{{name!r}: {value!r:.80}}} must be {must}.")
+    return DataError(f"method_options={{{name!r}: {value!r:.80}}} must be {must}.", parameter="method_options")
 
 
 def check_number(name: str, value: object, must: str, *, high: float = np.inf, above: bool = False) -> None:

@@ -72,8 +72,15 @@ def model_names(*, sequences: bool) -> tuple[str, ...]:
     return tuple(kind.name for kind in MODELS.values() if kind.sequences is sequences)
 
 
+def kind_of(name: str) -> ModelKind:
+    """The model of a fitted estimator, which this process may not know: a name that is not registered is refused."""
+    if name not in MODELS:
+        raise UnsupportedError(
+            f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.", parameter="model"
+        )
+    return MODELS[name]
+
+
 def make_model(name: str, plain: LogLinear, classes: list[Any]) -> Model:
     """The model of this name on data that are encoded as ``plain``."""
-    if name not in MODELS:
-        raise UnsupportedError(f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.")
-    return MODELS[name].make(plain, tuple(classes))
+    return kind_of(name).make(plain, tuple(classes))
