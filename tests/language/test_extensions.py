@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,96 @@ def test_a_value_in_a_file_has_the_type_of_its_field() -> None:
             ConstraintSet.from_toml(text.format(f"longer_than = {value}"))
     with pytest.raises(ConstraintFileError, match=r'`given.longer_then` is not .* Did you mean "longer_than"\?'):
         ConstraintSet.from_toml(text.format("longer_then = 3"))
+
+
+def _given(value: str) -> str:
+    return f'[[constraint]]\nlabel = "a"\nabout = 0.5\ngiven = {{ {value} }}\n'
+
+
+def _with_fields(**annotations: Any) -> Any:
+    """A registered condition with these fields; a default stands behind the type, in a tuple."""
+    given = {name: kind if isinstance(kind, tuple) else (kind,) for name, kind in annotations.items()}
+    attributes = {name: default for name, (_, *defaults) in given.items() for default in defaults}
+    types = {name: kind for name, (kind, *_) in given.items()}
+    made = type("Mine", (_LongerThan,), {"__annotations__": types, "key": "mine", "n": 0, **attributes})
+    return register_condition(dataclass(frozen=True)(made))
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "right", "wrong"),
+    [
+        ("tuple[str, ...]", {"type": "string"}, '["a", "b"]', ['"abc"', "[1]", '[["a"]]', "[{ x = 2 }]", "true"]),
+        (tuple[str, ...], {"type": "string"}, '["a"]', ['"abc"', "[1]"]),
+        ("tuple[int, ...]", {"type": "integer"}, "[1, 2]", ["1", "[1.5]", "[true]", "[[1, 2]]"]),
+        (tuple[float, ...], {"type": "number"}, "[1.5, 2]", ["1.5", '["a"]', "[[1, 2]]", "[1.5, nan]"]),
+        ("tuple[bool, ...]", {"type": "boolean"}, "[true]", ["true", "[1]"]),
+        ("tuple", {"type": ["string", "number", "boolean"]}, '["a", 1, true]', ['"a"', "[[1]]"]),
+    ],
+)
+def test_a_tuple_in_a_file_has_entries_of_its_type(kind: Any, entry: Any, right: str, wrong: list[str]) -> None:
+    cls = _with_fields(ws=kind)
+    said = ConstraintSet.from_toml(_given(f"mine = {right}"))
+    assert isinstance(said[0].given.ws, tuple)  # type: ignore[union-attr]
+    assert ConstraintSet.from_toml(said.to_toml()) == said
+    assert cls.keys == {"mine": {"type": "array", "items": entry}}
+    for value in wrong:
+        with pytest.raises(ConstraintFileError, match=r"`given\.mine(\[\d\])?` must (be|not be nan)"):
+            ConstraintSet.from_toml(_given(f"mine = {value}"))
+
+
+def test_a_field_of_any_other_type_is_a_scalar_or_an_array_of_scalars() -> None:
+    cls = _with_fields(ws="str | list[int]")
+    for value in ('"a"', "1", "[1, 2]", '["a"]'):
+        said = ConstraintSet.from_toml(_given(f"mine = {value}"))
+        assert ConstraintSet.from_toml(said.to_toml()) == said
+    for value in ("[[1, 2]]", "[{ x = 2 }]", "{ x = 2 }", "1979-05-27"):
+        with pytest.raises(ConstraintFileError, match=r"`given\.mine.* must be a string, a number or a bool, but is"):
+            ConstraintSet.from_toml(_given(f"mine = {value}"))
+    one = {"type": ["string", "number", "boolean"]}
+    assert cls.keys == {"mine": {"anyOf": [one, {"type": "array", "items": one}]}}
+
+
+def test_a_number_in_a_file_is_not_nan() -> None:
+    cls = _with_fields(x=float)
+    with pytest.raises(ConstraintFileError, match=r"`given\.mine` must not be nan"):
+        ConstraintSet.from_toml(_given("mine = nan"))
+    with pytest.raises(UnsupportedError, match=r"Mine\(x=nan\) cannot be written to a file"):
+        cls(float("nan")).to_document()
+
+
+def test_a_field_with_a_default_factory_may_be_left_out() -> None:
+    cls = _with_fields(x=int, ws=("tuple[str, ...]", field(default_factory=lambda: ("a", "b"))))
+    assert cls.keys["mine"]["required"] == ["x"]
+    said = ConstraintSet.from_toml(_given("mine = { x = 1 }"))
+    assert said[0].given == cls(1, ("a", "b"))
+    assert "ws" not in said.to_toml()
+
+
+def test_a_subclass_of_a_registered_class_is_not_registered() -> None:
+    @dataclass(frozen=True)
+    class Longer(longer_than()):  # type: ignore[misc]
+        least: int = 2
+
+    with pytest.raises(UnsupportedError, match=r"cannot be written to a file: Longer is not registered"):
+        ConstraintSet((expect("x", given=Longer(1)).about(0.5),)).to_toml()
+
+
+def test_a_class_whose_schema_fails_is_not_registered() -> None:
+    class Odd(_LongerThan):
+        key = "odd"
+
+    Odd.__annotations__ = {"n": int}
+    broken = dataclass(frozen=True)(Odd)
+    broken.__dataclass_fields__["n"].type = _Fails()
+    with pytest.raises(RuntimeError):
+        register_condition(broken)
+    assert "odd" not in Condition.registry.loaded
+
+
+class _Fails:
+    @property
+    def __name__(self) -> str:
+        raise RuntimeError
 
 
 @pytest.mark.parametrize(

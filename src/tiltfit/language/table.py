@@ -90,6 +90,10 @@ class Table:
     def label(self, key: str) -> Label:
         return self._label(self.raw(key), key)
 
+    def scalar(self, key: str) -> object:
+        """A string, a number or a bool."""
+        return self._typed(self.raw(key), key, "a string, a number or a bool", str, int, float, bool)
+
     def labels(self, key: str) -> list[Label]:
         """A label or an array of labels."""
         value = self.raw(key)
@@ -124,6 +128,11 @@ class Table:
     def array(self, key: str) -> Sequence[object]:
         found: Sequence[object] = self._typed(self.raw(key), key, "an array", list, tuple)
         return found
+
+    def entries(self, key: str) -> Table:
+        """The entries of an array, as a table with the keys ``key[0]``, ``key[1]``, …"""
+        named = {f"{key}[{i}]": value for i, value in enumerate(self.array(key))}
+        return Table(named, self._where, self._path, self._depth)
 
     def _table(self, value: object, key: str) -> Table:
         path = f"{self._path}.{key}" if self._path else key

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_origin
 
 from tiltfit.errors import ConstraintError, TiltfitError, UnsupportedError
 from tiltfit.language.table import Table
@@ -29,14 +29,19 @@ AMOUNT: Schema = {"type": "number", "minimum": 0}
 TRUE: Schema = {"const": True}
 CONDITION: Schema = {"$ref": "#/$defs/condition"}
 
+SCALAR: Schema = {"type": ["string", "number", "boolean"]}
+
+Reader = Callable[[Table, str], object]
+
 # How a field of this type is read from a table, and what JSON Schema calls it.
-_TYPES: dict[str, tuple[str, Schema]] = {
-    "int": ("whole", {"type": "integer"}),
-    "float": ("number", NUMBER),
-    "str": ("text", {"type": "string"}),
-    "bool": ("flag", {"type": "boolean"}),
-    "Label": ("label", LABEL),
+_TYPES: dict[str, tuple[Reader, Schema]] = {
+    "int": (Table.whole, {"type": "integer"}),
+    "float": (Table.number, NUMBER),
+    "str": (Table.text, {"type": "string"}),
+    "bool": (Table.flag, {"type": "boolean"}),
+    "Label": (Table.label, LABEL),
 }
+_TUPLE = re.compile(r"(?:typing\.)?[Tt]uple(?:\[ *(\w+) *, *\.\.\. *\])?")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -45,6 +50,7 @@ class Written(Exact):
     ``modifiers``: further keys that the table may hold. An extension writes ``key`` instead, and may write
     ``schema``; ``key`` and ``keys`` must not be annotated, since dataclasses take annotated names for fields."""
 
+    registry: ClassVar[Mapping[str, type[Any]]] = {}
     keys: ClassVar[Mapping[str, Schema]] = {}
     modifiers: ClassVar[Mapping[str, Schema]] = {}
     key: ClassVar[str] = ""
@@ -56,7 +62,7 @@ class Written(Exact):
 
     def to_document(self) -> Document:
         """The value as a table."""
-        if not self.keys:
+        if self.registry.get(self.key) is not type(self):
             raise UnsupportedError(
                 f"{self!r} cannot be written to a file: {type(self).__name__} is not registered. Register the class "
                 "(register_condition, register_event)."
@@ -65,7 +71,7 @@ class Written(Exact):
         values = {f.name: getattr(self, f.name) for f in listed}
         if len(listed) <= 1:
             return {self.key: next((_plain(self, v) for v in values.values()), True)}
-        kept = {f.name: _plain(self, values[f.name]) for f in listed if f.default != values[f.name]}
+        kept = {f.name: _plain(self, values[f.name]) for f in listed if not _is_default(f, values[f.name])}
         return {self.key: kept}
 
     @classmethod
@@ -79,7 +85,7 @@ class Written(Exact):
         else:
             inner = table.child(key)
             inner.only([f.name for f in listed])
-            wanted = [f for f in listed if f.name in inner or f.default is MISSING]
+            wanted = [f for f in listed if f.name in inner or _is_required(f)]
             values = {f.name: _read(inner, f.name, f) for f in wanted}
         try:
             return cls(**values)
@@ -110,8 +116,9 @@ def enrol(cls: type[Written], base: type[Written], registry: Registry[Any], rese
         raise ConstraintError(f"The field {hidden[0]!r} of {name} hides {base.__name__}.{hidden[0]}: rename it.")
     if key in reserved:
         raise ConstraintError(f"The key {key!r} of {name} has another meaning in constraint files: choose another.")
+    keys = {key: getattr(cls, "schema", None) or _schema(cls)}
     registry.register(key, cls)
-    cls.keys = {key: getattr(cls, "schema", None) or _schema(cls)}
+    cls.keys = keys
     # Equality to the type of every label, whatever the dataclass decorator has put there.
     cls.__eq__ = Exact.__eq__
     cls.__hash__ = Exact.__hash__
@@ -135,27 +142,62 @@ def guard(cls: type[Any], method: str, check: Callable[..., Any]) -> None:
 
 
 def _read(table: Table, key: str, field: Field[Any]) -> object:
-    method, _ = _TYPES.get(_type_name(field), ("raw", {}))
-    value = getattr(table, method)(key)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _plain(owner: object, value: object) -> object:
-    found = list(value) if isinstance(value, tuple) else value
-    if not all(isinstance(v, str | int | float) for v in (found if isinstance(found, list) else [found])):
-        raise UnsupportedError(
-            f"{owner!r} cannot be written to a file: {value!r} is not a text, number, bool or tuple of them."
-        )
+    found = _shape(field)[0](table, key)
+    if any(value != value for value in _entries(found)):
+        raise table.error("must not be nan, which does not equal itself", key)
     return found
 
 
+def _shape(field: Field[Any]) -> tuple[Reader, Schema]:
+    """How the field is read and its schema. Where the type does not say more, it is a scalar or an array of scalars."""
+    name = _type_name(field)
+    if name in _TYPES:
+        return _TYPES[name]
+    array = _TUPLE.fullmatch(name)
+    read, schema = _TYPES.get(array[1] or "", (Table.scalar, SCALAR)) if array else (Table.scalar, SCALAR)
+    several: Schema = {"type": "array", "items": schema}
+
+    def read_all(table: Table, key: str) -> object:
+        if not array and not isinstance(table.raw(key), list | tuple):
+            return read(table, key)
+        entries = table.entries(key)
+        return tuple(read(entries, entry) for entry in entries.keys)
+
+    return read_all, several if array else {"anyOf": [schema, several]}
+
+
+def _entries(value: object) -> Sequence[object]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _is_default(field: Field[Any], value: object) -> bool:
+    default = field.default if field.default_factory is MISSING else field.default_factory()
+    return type(default) is type(value) and bool(default == value)
+
+
+def _is_required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _plain(owner: object, value: object) -> object:
+    if not all(isinstance(v, str | int | float) and v == v for v in _entries(value)):
+        raise UnsupportedError(
+            f"{owner!r} cannot be written to a file: {value!r} is not a text, number, bool or tuple of them."
+        )
+    return list(value) if isinstance(value, tuple) else value
+
+
 def _schema(cls: type[Any]) -> Schema:
-    shapes = {f.name: _TYPES.get(_type_name(f), ("", {}))[1] for f in fields(cls)}
+    if cls.from_table.__func__ is not Written.from_table.__func__:  # type: ignore[attr-defined]
+        return {}  # it reads its table itself
+    shapes = {f.name: _shape(f)[1] for f in fields(cls)}
     if len(shapes) <= 1:
         return next(iter(shapes.values()), TRUE)
-    required = [f.name for f in fields(cls) if f.default is MISSING]
+    required = [f.name for f in fields(cls) if _is_required(f)]
     return {"type": "object", "properties": shapes, "required": required, "additionalProperties": False}
 
 
 def _type_name(field: Field[Any]) -> str:
-    return field.type if isinstance(field.type, str) else getattr(field.type, "__name__", "")
+    """The annotation as it is written in the source: ``int``, ``tuple[str, ...]``."""
+    written: Any = field.type
+    return str(written if isinstance(written, str) or get_origin(written) else getattr(written, "__name__", ""))
