@@ -137,12 +137,13 @@ class NotSavedWarning(TiltfitWarning):
     """Part of an estimator could not be written to a model file."""
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
-    """Warn at the line outside of this package that led here, however many calls are in between."""
+def warn_user(message: str, category: type[TiltfitWarning], **details: Any) -> None:
+    """Warn at the line outside of this package that led here, however many calls are in between. ``details``: the
+    attributes of the warning."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("tiltfit."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level + 1)
+    warnings.warn(category(message, **details), stacklevel=level + 1)
 
 
 def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.6) -> str | None:

@@ -6,6 +6,7 @@ import os
 import random
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,22 @@ from tests.cli.ads import CONSTRAINTS as AD_CONSTRAINTS
 from tests.cli.ads import ads
 
 import tiltfit
-from tiltfit import Comparison, ConstraintSet, TiltClassifier, TiltTagger, compare, expect, when, word
+from tiltfit import (
+    Comparison,
+    ConstraintSet,
+    TiltClassifier,
+    TiltTagger,
+    compare,
+    expect,
+    register_method,
+    register_model,
+    when,
+    word,
+)
 from tiltfit.comparison import isolation, worker
 from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnknownLabelError, UnsupportedError
 from tiltfit.methods.catalogue import METHODS
+from tiltfit.models.registry import MODELS
 from tiltfit.report.segments import score_tags
 
 SAID = [
@@ -368,3 +381,19 @@ def test_a_class_of_numbers_is_found_by_its_text() -> None:
     numbers = [int(label == "hockey") for label in LABELS]
     found = run((), TEXTS, numbers, methods=["supervised"], test=(TEST[0], [str(int(y == "hockey")) for y in TEST[1]]))
     assert found["supervised"].figures["accuracy"].value > 0.9
+
+
+def test_what_only_this_process_knows_is_refused_with_a_way_out() -> None:
+    register_method(replace(METHODS["supervised"], name="mine"))
+    register_model("my_model", lambda plain, _: plain)
+    try:
+        asked = {"method": {"method": "mine"}, "model": {"method": "ap", "model": "my_model"}, "typo": "ap/maxnet"}
+        found = run(SAID, TEXTS, LABELS, methods=asked, isolate=True)
+    finally:
+        METHODS.remove("mine")
+        MODELS.remove("my_model")
+    assert {row.status for row in found} == {"refused"}
+    for name, word_ in (("method", "mine"), ("model", "my_model")):
+        assert f"{name}='{word_}' is registered in the calling process only" in (found[name].reason or "")
+        assert "isolate=False, or give the extension an entry point" in (found[name].reason or "")
+    assert "model='maxnet' is not supported" in (found["typo"].reason or "")

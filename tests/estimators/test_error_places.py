@@ -9,7 +9,7 @@ import pytest
 from sklearn.base import clone
 
 from tiltfit import TiltClassifier, TiltTagger, column, expect, word
-from tiltfit.errors import DataError, TiltfitError
+from tiltfit.errors import ConflictError, DataError, InactiveConstraintWarning, TiltfitError
 
 GAP: dict[str, list[object]] = {"tokens": [["c"], [], ["a"]], "k": ["x", "x", None]}
 """Sequences of which one, in the middle, is empty and left out of the work."""
@@ -83,3 +83,18 @@ def test_errors_in_dev_name_dev_and_no_instance_of_x() -> None:
     with pytest.raises(TiltfitError, match=r"In dev=\(X_dev, y_dev\): ") as error:
         TiltClassifier().fit(["a", "b"], ["x", "y"], dev=(["a", "b"], ["x", "zz"]))
     assert (error.value.parameter, error.value.instance, error.value.instances) == ("dev", None, ())
+
+
+def test_warnings_and_conflicts_name_their_constraint() -> None:
+    puck = expect("h", given=word("puck")).about(0.9, name="puck")
+    idle = expect("b", given=word("bat")).about(0.9, name="idle")
+    with pytest.warns(InactiveConstraintWarning) as found:
+        TiltClassifier([puck, idle], classes=["h", "b"]).fit(["a puck", "a ball"])
+    assert [w.message.constraint for w in found if isinstance(w.message, InactiveConstraintWarning)] == ["idle"]
+    rule = expect("h", given=word("puck")).exactly(1, name="rule")
+    with pytest.raises(ConflictError) as error:
+        TiltClassifier([rule, expect("b", given=word("puck")).exactly(1)], classes=["h", "b"]).fit(["a puck", "a"])
+    assert error.value.constraint == "rule"
+    with pytest.raises(ConflictError) as error:
+        _rule_and_set()
+    assert error.value.constraint == 'exactly 100% of tokens reading "a" are O'

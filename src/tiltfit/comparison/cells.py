@@ -14,6 +14,7 @@ from typing import Any
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.methods.catalogue import METHODS
+from tiltfit.models.registry import MODELS
 
 ALL = "all"
 _OWN = {
@@ -33,6 +34,11 @@ class Cell:
     name: str
     parameters: Mapping[str, Any]
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """True if there is such a model. (A method that does not exist is refused with the cell.)"""
+        return "model" not in self.parameters or self.parameters["model"] in MODELS
 
     @property
     def method(self) -> str:

@@ -115,7 +115,7 @@ def _run_all(parts: Parts, asked: tuple[Cell, ...], isolate: bool, progress: Pro
     for k, cell in enumerate(asked):
         if progress is not None:
             progress(k + 1, len(asked), cell.name)
-        one = run_apart(work, cell) if apart else run(parts.work, cell)
+        one = run_apart(work, cell) if apart and cell.is_known else run(parts.work, cell)
         if isinstance(one, Failed):
             logger.info("%s %s: %s", cell.name, one.status, one.reason)
             logger.debug("%s", one.trace)

@@ -22,12 +22,14 @@ from sklearn.utils import _safe_indexing
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.comparison.cells import Cell
 from tiltfit.comparison.memory import watch
-from tiltfit.errors import TiltfitError
+from tiltfit.errors import TiltfitError, UnsupportedError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.estimator import TiltEstimator
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
+from tiltfit.models.registry import MODELS
+from tiltfit.registry import GROUP
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.samples.task import Task
 
@@ -104,6 +106,8 @@ def serve() -> None:
 
 
 def _run(work: Work, cell: Cell, alone: bool) -> Done:
+    if alone:
+        _refuse_unknown(cell)
     _warm_up(work, cell)
     estimator = _estimator(work, cell)
     peak, start = watch() if alone else lambda: None, time.perf_counter()
@@ -120,6 +124,18 @@ def _run(work: Work, cell: Cell, alone: bool) -> Done:
         converged=bool(estimator.converged_),
         worst=_worst(estimator.constraint_report_),
     )
+
+
+def _refuse_unknown(cell: Cell) -> None:
+    """Refuse, in a new process, a method or model that only the process of the caller knows."""
+    for name, known in (("method", METHODS), ("model", MODELS)):
+        word = cell.parameters.get(name)
+        if word is not None and word not in known:
+            raise UnsupportedError(
+                f"{name}={word!r} is registered in the calling process only, and a new one does not know it. Pass "
+                f"isolate=False, or give the extension an entry point in the group {GROUP!r}.",
+                parameter=name,
+            )
 
 
 def _estimator(work: Work, cell: Cell, **parameters: Any) -> Any:

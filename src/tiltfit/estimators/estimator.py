@@ -246,6 +246,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             f"{conflict} (method={method.name!r} does not follow constraints and goes on: in its report, hard ones are "
             "soft.)",
             UnmetConstraintWarning,
+            constraint=conflict.constraint,
+            instances=conflict.instances,
         )
         return replace(grounded, constraints=constraints)
 

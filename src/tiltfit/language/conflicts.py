@@ -57,14 +57,18 @@ def check_conflicts(
             everything = everything if constraint.of is None else None
             claim = _Claim(constraint, outcomes, everything, *constraint.relation.interval, unit)
             if everything is not None and outcomes >= everything and claim.high < 1 - _ROUNDING:
-                raise ConflictError(f"{claim} cannot hold: it names all classes, and together they are always 100%.")
+                raise ConflictError(
+                    f"{claim} cannot hold: it names all classes, and together they are always 100%.",
+                    constraint=titled(constraint, unit),
+                )
             scope = (constraint.given, constraint.of, constraint.per, constraint.on)
             groups.setdefault((family, exact(scope)), []).append(claim)
     for group in groups.values():
         for a, b in combinations(group, 2):
             if reason := _contradiction(a, b):
                 raise ConflictError(
-                    f"{a} and {b} cannot both hold: {reason}. Widen one of them, or soften it with slack=."
+                    f"{a} and {b} cannot both hold: {reason}. Widen one of them, or soften it with slack=.",
+                    constraint=titled(a.constraint, unit),
                 )
 
 

@@ -278,6 +278,7 @@ def _warn_idle_words(constraint: Constraint, sample: Sample) -> None:
                 f"The constraint {sample.title(constraint)!r} also names {leaf!r}, which occurs nowhere"
                 + (f'; did you mean "{guess}"?' if guess else "."),
                 InactiveConstraintWarning,
+                constraint=sample.title(constraint),
             )
 
 
@@ -297,4 +298,5 @@ def _warn_inactive(constraint: Constraint, sample: Sample) -> None:
         guess = where.suggest(inputs)
         why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
     end = "" if why.endswith("?") else "."
-    warn_user(f"The constraint {sample.title(constraint)!r} is inactive: {why}{end}", InactiveConstraintWarning)
+    title = sample.title(constraint)
+    warn_user(f"The constraint {title!r} is inactive: {why}{end}", InactiveConstraintWarning, constraint=title)

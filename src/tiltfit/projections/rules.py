@@ -151,12 +151,14 @@ class Forbidden:
         if len(empty):
             instance, numbers = touched[empty[0]], self._sample.number[touched[empty]]
             here = self._sample.instance == instance
-            names = [repr(self._sample.title(c)) for c, at in self._takers if at[here].any()]
+            titles = [self._sample.title(c) for c, at in self._takers if at[here].any()]
+            names = [*map(repr, titles)]
             if self.by_labels is not None and self.by_labels[here].any():
                 names.append("what y says")
             raise ConflictError(
                 f"No label is left for {self._sample.noun} {numbers[0]}: {' and '.join(names)} together rule out all "
                 "of them. Soften one with slack= or a target inside (0, 1).",
+                constraint=titles[0] if titles else None,
                 instances=numbers,
             )
 

@@ -99,13 +99,12 @@ class ConstraintReport:
         if unmet:
             names = "; ".join(f"{e.title!r} is off by {e.miss}" for e in unmet[:3])
             more = f"; and {len(unmet) - 3} more" if len(unmet) > 3 else ""
-            warnings.warn(
+            message = (
                 f"Hard constraints do not hold, so some of them contradict each other on this data: {names}{more}. "
                 "Relax a target, or give one of them slack=. ConstraintSet.check(X), or tiltfit check, shows the "
-                "smallest change that would help.",
-                UnmetConstraintWarning,
-                stacklevel=stacklevel + 1,
+                "smallest change that would help."
             )
+            warnings.warn(UnmetConstraintWarning(message, constraint=unmet[0].title), stacklevel=stacklevel + 1)
         soft = [e for e in self.entries if e.status in ("met", "missed") and e.price is not None]
         far = [e for e in soft if e.status == "missed" and e.violation > _FAR]
         advice = ", scale the features up, or let vectorizer='tfidf' do it" if vectorizer else ""
