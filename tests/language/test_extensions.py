@@ -321,9 +321,16 @@ def test_an_event_with_the_least_code() -> None:
         ([("all", ["x", "y"])], "must hold numbers"),
         ([("middle", np.ones(2))], "place one of all, first, last, edge"),
         (np.ones(2), "must return a list of"),
-        ([("all", np.array([0.0, 2.0]))], "must hold numbers from 0 to 1, but holds 0 to 2"),
-        ([("all", np.array([-1.0, 0.0]))], "but holds -1 to 0"),
-        ([("all", np.array([np.nan, 0.0]))], "must hold numbers from 0 to 1"),
+        ([], r"tables of .*Odd\(\) must return at least one \(place, table\), but returned none"),
+        ([("all", np.array([0.0, 2.0]))], r'table of .*Odd\(\) for "all" must hold only 0 and 1, .* but holds 2'),
+        ([("all", np.array([0.0, 0.5]))], r'table of .*Odd\(\) for "all" must hold only 0 and 1, .* but holds 0\.5'),
+        ([("all", np.array([-1.0, 0.0]))], "must hold only 0 and 1, .* but holds -1"),
+        ([("all", np.array([np.nan, 0.0]))], "must hold only 0 and 1, .* but holds nan"),
+        (
+            [("all", np.array([1, 0])), ("first", np.array([1, 0]))],
+            r"The tables of .*Odd\(\) add up to 2 at one token of sequence 0, but a share",
+        ),
+        ([("last", np.array([1, 0])), ("edge", np.ones((2, 2)))], r"Odd\(\) add up to 2 at one token of sequence 0"),
     ],
 )
 def test_an_event_with_a_wrong_table(tables: Any, message: str) -> None:
@@ -339,6 +346,53 @@ def test_an_event_with_a_wrong_table(tables: Any, message: str) -> None:
         TiltTagger([expect.event(Odd()).about(0.5)], classes=["x", "y"]).fit(TAGGED)
     with pytest.raises(AssertionError, match=message):
         check_event(Odd(), ["x", "y"])
+
+
+def tabled(*tables: Any, **attributes: Any) -> Any:
+    """An event with these tables."""
+    body = {"key": "tabled", "tables": lambda self, classes: list(tables), **attributes}
+    return register_event(dataclass(frozen=True)(type("Tabled", (Event,), body)))()
+
+
+X, Y = np.array([1, 0, 0]), np.array([0, 1, 0])
+
+
+def test_first_and_last_are_one_place_in_documents() -> None:
+    event = tabled(("first", X), ("last", Y), is_sequence=False, names=("x", "y"))
+    for per in ("instance", "dataset"):
+        mine, usual = (
+            TiltClassifier([said.exactly(0.9)], classes=["x", "y", "z"]).fit(TEXTS)
+            for said in (expect.event(event, per=per), expect("x", "y", per=per))
+        )
+        np.testing.assert_allclose(mine.predict_proba(TEXTS), usual.predict_proba(TEXTS), atol=1e-12)
+        assert mine.constraint_report_[0].projected == pytest.approx(0.9, abs=1e-3)
+
+
+def test_tables_that_meet_together_make_certain() -> None:
+    event = tabled(("all", X), ("all", Y))
+    fitted = TiltTagger([expect.event(event).exactly(1)], classes=["x", "y", "z"]).fit(TAGGED)
+    assert fitted.constraint_report_[0].status == "rules"
+    both = [expect.event(event).at_most(0.5), expect.event(tabled(("all", X), ("all", 1 - X), key="any")).at_most(0.6)]
+    with pytest.raises(ConstraintError, match="names every class"):
+        TiltTagger(both, classes=["x", "y", "z"]).fit(TAGGED)
+
+
+def test_one_token_that_is_first_and_last_counts_once_in_a_share() -> None:
+    event = tabled(("first", X), ("last", X))
+    said, classes = [expect.event(event).about(0.5)], ["x", "y", "z"]
+    TiltTagger(said, classes=classes).fit(TAGGED)
+    with pytest.raises(ConstraintError, match=r"Tabled\(\) add up to 2 at one token of sequence 2, but a share"):
+        TiltTagger(said, classes=classes).fit([*TAGGED, ["a"]])
+    with pytest.raises(AssertionError, match="add up to 2 at document 0"):
+        check_event(tabled(("first", X), ("last", X), is_sequence=False, key="mine"), classes)
+    counted = tabled(("first", X), ("last", 0.5 * X), counts=True, key="counted")
+    TiltTagger([expect.event(counted).about(0.5)], classes=classes).fit([*TAGGED, ["a"]])
+
+
+def test_labels_show_the_share_of_an_event_with_several_tables() -> None:
+    said = ConstraintSet((expect.event(tabled(("first", X), ("last", Y))).about(0.5),), ("x", "y", "z"))
+    found = said.check(TAGGED, [["x", "x", "z"], ["z", "y"]])
+    assert "50%" in str(found)
 
 
 class _Wrong(Statistic):

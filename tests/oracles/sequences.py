@@ -151,6 +151,7 @@ PLACES = {
     "edge": lambda t, n: t > 0,
     "first": lambda t, n: t == 0,
     "last": lambda t, n: t == n - 1,
+    "border": lambda t, n: t in (0, n - 1),
     "segment": lambda t, n: True,
 }
 

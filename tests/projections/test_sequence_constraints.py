@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from tests.oracles.sequences import Said, World, begins, changes, same_label
 
 from tiltfit import column, expect, first, last, position, punctuation, regex, word
 from tiltfit.errors import ConflictError, ConstraintError, InactiveConstraintWarning
+from tiltfit.language.event import Event, Term, disjoint
 from tiltfit.projections.kinds import distinct
 
 TOKENS = [["a", ",", "b"], ["b", "a"], [","], ["a", "b", ".", "a"]]
@@ -349,6 +350,128 @@ def test_no_share_of_what_it_never_is():
 def test_shares_of_tags(name, classes):
     world = World([["a", ",", "b"], ["b", "a"], [","]], classes, seed=9)
     compare_expectations(world, [shares(name, 0.3, classes=classes)])
+
+
+# Events of several tables, which may meet at one position
+
+
+X_TO_Y = [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+# Name: (tables over x, y and z, place, what happens). The token of a sequence of one is its first and its last.
+SEVERAL = {
+    "borders": ([("first", [1, 0, 0]), ("last", [0, 1, 0])], "border",
+                lambda y, t: (t == 0 and y[t] == "x") or (t == len(y) - 1 and y[t] == "y")),
+    "mixed": ([("all", [0, 0, 1]), ("edge", X_TO_Y)], "segment",
+              lambda y, t: y[t] == "z" or (t > 0 and pair("x", "y")(y, t))),
+    "parted": ([("all", [1, 0, 0]), ("all", [0, 1, 0]), ("last", [0, 0, 1])], "token",
+               lambda y, t: y[t] != "z" or t == len(y) - 1),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Several(Event):
+    name: str
+    plural = "things"
+
+    def tables(self, classes):
+        return [(place, np.array(table, dtype=float)) for place, table in SEVERAL[self.name][0]]
+
+
+def several(name, finish, **options):
+    _, place, happens = SEVERAL[name]
+    return Said(finish(expect.event(Several(name), **options)), place, happens)
+
+
+@pytest.mark.parametrize("labels", sorted(LABELLED))
+@pytest.mark.parametrize("on", ["unlabelled", "all"])
+@pytest.mark.parametrize("per", ["dataset", "sequence"])
+@pytest.mark.parametrize("name", sorted(SEVERAL))
+def test_every_table_of_an_event_counts(name, per, on, labels):
+    world = World(TOKENS, PLAIN, LABELLED[labels], weight=[1.0, 2.0, 0.5, 1.5], seed=3)
+    compare_expectations(world, [several(name, about(0.4), on=on, per=per)])
+
+
+@pytest.mark.parametrize("labels", sorted(LABELLED))
+@pytest.mark.parametrize("on", ["unlabelled", "all"])
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [(a, b) for a in sorted(SEVERAL) for b in ("labels", "change", *sorted(SEVERAL)) if a != b],
+)
+def test_every_table_of_an_event_counts_in_a_share_of_another(name, other, on, labels):
+    world = World(TOKENS, PLAIN, LABELLED[labels], weight=[1.0, 2.0, 0.5, 1.5], seed=8)
+    plain = {"labels": (expect("x", "y"), "token", label("x", "y")), "change": (expect.change(), "edge", changes)}
+    if other in plain:
+        of, place, happens = plain[other]
+    else:
+        of, (_, place, happens) = expect.event(Several(other)), SEVERAL[other]
+    mine = several(name, about(0.3), of=of, on=on)
+    statement = Said(mine.constraint, mine.place, lambda y, t: mine.happens(y, t) and happens(y, t), always,
+                     of=Said(mine.constraint, place, happens))  # fmt: skip
+    grounded, rows = compare_expectations(world, [statement])
+    p = oracle.settled(world, world.p)
+    told, support, _ = world.told(grounded)
+    totals = [row.total(world, p, row.other) for row in rows]
+    np.testing.assert_allclose(support, totals, rtol=1e-10)
+    event = [row.total(world, p, row.f) + 0.3 * o for row, o in zip(rows, totals, strict=True)]
+    np.testing.assert_allclose(told, np.divide(event, totals), rtol=1e-9)
+    assert dict(grounded.rates) == pytest.approx({0: oracle.happens_at_rate(world, statement.of)})
+
+
+@pytest.mark.parametrize("of", [None, expect("x", "y")], ids=["alone", "of labels"])
+@pytest.mark.parametrize("name", sorted(SEVERAL))
+def test_projections_on_events_of_several_tables(name, of):
+    world = World([["a", ",", "b"], ["b", "a"], [","]], PLAIN, weight=[1.0, 2.0, 0.5], seed=30)
+    mine = several(name, about(0.7), of=of)
+    other = None if of is None else Said(mine.constraint, "token", label("x", "y"))
+    happens = (lambda y, t: mine.happens(y, t) and y[t] in ("x", "y")) if of else mine.happens
+    statement = Said(mine.constraint, mine.place, happens, always, of=other)
+    _, got, rows, allowed = compare_projections(world, [statement])
+    best, _ = primal(world, rows, allowed)
+    assert got.value == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize(("name", "share"), [("borders", 0), ("borders", 1), ("mixed", 0), ("mixed", 1), ("parted", 1)])
+def test_a_hard_zero_or_one_of_several_tables(name, share):
+    world = World(SMALL, PLAIN, weight=[1.0, 2.0, 0.5], seed=17)
+    soft = [said(EVENTS["segments"], about(0.9)), said(EVENTS["stay"], about(0.3), per="sequence")]
+    _, place, happens = SEVERAL[name]
+
+    def banned(s, y):
+        return any(happens(y, t) != share for t in range(len(y)) if oracle.PLACES[place](t, len(y)))
+
+    grounded, *_ = compare_projections(world, [*soft, several(name, lambda e: e.exactly(share))], banned=banned)
+    assert grounded.ruled == (2,)
+
+
+@pytest.mark.parametrize(
+    ("expectation", "happens"),
+    [
+        (expect.change(of=expect("x")), lambda y, t: t > 0 and changes(y, t)),
+        (expect.segments("x", of=expect("x")), segment("x")),
+    ],
+    ids=["changes", "segments"],
+)
+def test_every_token_of_a_label_is_on_an_edge(expectation, happens):
+    world = World(SMALL, PLAIN, weight=[1.0, 2.0, 0.5], seed=17)
+
+    def banned(s, y):
+        return any(y[t] == "x" and not happens(y, t) for t in range(len(y)))
+
+    statements = [said(EVENTS["label"], about(0.4)), Said(expectation.exactly(1))]
+    grounded, *_ = compare_projections(world, statements, banned=banned)
+    assert grounded.ruled == (1,)
+
+
+def test_terms_that_never_meet_stay_as_they_are():
+    at = np.array([True, False, False]), np.array([False, True, False])
+    apart = [Term(at[0], np.ones(2)), Term(at[1], np.ones((2, 2)))]
+    assert disjoint(apart) is apart
+    assert disjoint(apart[:1]) == apart[:1]
+    node, edge = np.array([1.0, 2.0]), np.array([[3.0, 4.0], [5.0, 6.0]])
+    found = disjoint([Term(at[0] | at[1], node), Term(at[1], edge)])
+    assert sorted((np.flatnonzero(t.at).tolist(), t.table.tolist()) for t in found) == [
+        ([0], [1.0, 2.0]),
+        ([1], [[4.0, 6.0], [6.0, 8.0]]),
+    ]
 
 
 @pytest.mark.parametrize("n", [60, 400])

@@ -36,12 +36,15 @@ class LabelStatistics:
     def share(self, event: Event, given: Condition | None) -> Share | None:
         """The share of times that the event happened where it could and ``given`` fires; None if that was nowhere."""
         sample = self.sample
-        (term,) = event.terms(sample.classes, sample.structure)
-        at = np.flatnonzero(term.at & sample.fires(given) & self._known(term))
+        terms, fires = event.terms(sample.classes, sample.structure), sample.fires(given)
+        places = [np.flatnonzero(term.at & fires & self._known(term)) for term in terms]
+        at = np.concatenate(places)
         if not len(at):
             return None
-        noun = "sequences" if event.per_sequence else "transitions" if term.on_edges else sample.inputs.unit
-        return shares((term.values(sample.labels, at) > 0).astype(np.intp), sample.instance[at], 2, noun)[1]
+        happened = np.concatenate([term.values(sample.labels, at) > 0 for term, at in zip(terms, places, strict=True)])
+        on_edges = all(term.on_edges for term in terms)
+        noun = "sequences" if event.per_sequence else "transitions" if on_edges else sample.inputs.unit
+        return shares(happened.astype(np.intp), sample.instance[at], 2, noun)[1]
 
     def mean(self, event: Event, given: Condition | None) -> Mean | Share | None:
         """The mean count of the event in completely labelled sequences; None if there are fewer than two."""

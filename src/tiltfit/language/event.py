@@ -58,6 +58,26 @@ class Term:
         return np.asarray(self.table[labels[at - 1], labels[at]] if self.on_edges else self.table[labels[at]])
 
 
+def disjoint(terms: list[Term]) -> list[Term]:
+    """The same sum with at most one term at every position; terms that never meet are returned as they are.
+
+    Where terms meet, their tables are added. A table over labels is then added to each row of one over pairs, because
+    an edge is at the position it leads to.
+    """
+    if len(terms) < 2:
+        return terms
+    fires = np.stack([term.at for term in terms], axis=1)
+    if not np.any(np.count_nonzero(fires, axis=1) > 1):
+        return terms
+    patterns, number = np.unique(fires, axis=0, return_inverse=True)
+    found = []
+    for k, pattern in enumerate(patterns):
+        tables = [term.table for term, here in zip(terms, pattern, strict=True) if here]
+        if tables:
+            found.append(Term(number.ravel() == k, np.asarray(sum(tables))))
+    return found
+
+
 class Event(Written):
     """One kind of event. Its class owns its TOML keys, its Python code, its words and its tables.
 
@@ -113,8 +133,17 @@ class Event(Written):
         return None
 
     def terms(self, classes: Sequence[object], structure: Independent | Chains) -> list[Term]:
-        """The event on data, at every position where it could happen."""
-        return [Term(_positions(place, structure), table) for place, table in self.tables(classes)]
+        """The event on data, at every position where it could happen: one term at each."""
+        found = disjoint([Term(_positions(place, structure), table) for place, table in self.tables(classes)])
+        twice = next((term for term in found if not self.counts and np.any(term.table > 1)), None)
+        if twice is not None:
+            instance = np.searchsorted(structure.first, np.argmax(twice.at), side="right") - 1
+            where = f"one token of sequence {instance}" if structure.has_edges else f"document {instance}"
+            raise ConstraintError(
+                f"The tables of {self!r} add up to {twice.table.max():g} at {where}, but a share counts an event at "
+                "most once at each place. Let only one table hold 1 there, or set counts = True to state a mean number."
+            )
+        return found
 
     # Words. `given` is the condition or None. Share events use support and predicate, the others quantity.
 
@@ -239,7 +268,8 @@ def register_event(cls: E) -> E:
     - ``key``: the key that files use for it;
     - ``plural``: the events as a plural noun, for sentences;
     - either ``tables(classes)``: a list of (place, table), where place is "all", "first", "last" (table: one number per
-      class) or "edge" (classes × classes), and a table holds 1 where the labels make the event happen, otherwise 0;
+      class) or "edge" (classes × classes), and a table holds 1 where the labels make the event happen, otherwise 0
+      (with ``counts = True``: any amount of at least 0); tables that meet at a place are added there;
     - or ``statistic(classes)``: a ``tiltfit.Statistic`` of the whole sequence, whose mean is then constrained;
     - ``names``, a property: the labels it names, if any, so that unknown ones are refused.
 
@@ -264,7 +294,10 @@ def register_event(cls: E) -> E:
 
 def _checked_tables(event: Event, found: object, classes: Sequence[object]) -> Tables:
     n, checked = len(classes), []
-    for entry in found if isinstance(found, list | tuple) else [found]:
+    entries = found if isinstance(found, list | tuple) else [found]
+    if not entries:
+        raise ConstraintError(f"tables of {event!r} must return at least one (place, table), but returned none.")
+    for entry in entries:
         if not (isinstance(entry, tuple) and len(entry) == 2 and entry[0] in PLACES):
             raise ConstraintError(
                 f"tables of {event!r} must return a list of (place, table), place one of {', '.join(PLACES)}, but "
@@ -277,11 +310,11 @@ def _checked_tables(event: Event, found: object, classes: Sequence[object]) -> T
                 f'The table of {event!r} for "{place}" must hold numbers and have the shape {shape}, but has the shape '
                 f"{table.shape} and the type {table.dtype}."
             )
-        least, most = float(table.min(initial=0)), float(table.max(initial=0))
-        if not (least >= 0 and most < np.inf and (event.counts or most <= 1)):
-            allowed = "of at least 0" if event.counts else "from 0 to 1"
+        fits = (table >= 0) & (table < np.inf) if event.counts else (table == 0) | (table == 1)
+        if not fits.all():
+            allowed = "numbers of at least 0" if event.counts else "only 0 and 1, as it is a share,"
             raise ConstraintError(
-                f'The table of {event!r} for "{place}" must hold numbers {allowed}, but holds {least:g} to {most:g}.'
+                f'The table of {event!r} for "{place}" must hold {allowed} but holds {table[~fits][0]:g}.'
             )
         checked.append((place, table.astype(np.float64)))
     return checked

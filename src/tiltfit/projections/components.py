@@ -308,11 +308,15 @@ def _both(event: list[Term], among: list[Term]) -> Iterator[Term]:
 def _difference(event: list[Term], among: list[Term], u: float) -> Iterator[Term]:
     """event − u·among, as terms on different places: the share of event in among is u where its expectation is 0."""
     for on_edges in (False, True):
-        a = next((term for term in event if term.on_edges == on_edges), None)
-        b = next((term for term in among if term.on_edges == on_edges), None)
-        if a is not None and b is not None:
+        mine, others = ([term for term in terms if term.on_edges == on_edges] for terms in (event, among))
+        for a, b in itertools.product(mine, others):
             yield Term(a.at & b.at, a.table - u * b.table)
-        if a is not None:
-            yield a if b is None else a.within(~b.at)
-        if b is not None:
-            yield Term(b.at if a is None else b.at & ~a.at, -u * b.table)
+        for a in mine:
+            yield a.within(~_anywhere(others, a))
+        for b in others:
+            yield Term(b.at & ~_anywhere(mine, b), -u * b.table)
+
+
+def _anywhere(terms: list[Term], like: Term) -> BoolArray:
+    """The positions of any of the terms; there are as many positions as in ``like``."""
+    return np.asarray(np.logical_or.reduce([np.zeros_like(like.at), *(term.at for term in terms)]))

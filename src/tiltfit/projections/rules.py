@@ -25,7 +25,7 @@ from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
-from tiltfit.language.event import Term
+from tiltfit.language.event import Term, disjoint
 from tiltfit.projections.components import Component, components, groups, looked_at, penalty_of
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.kinds import refine
@@ -180,7 +180,11 @@ def ruled_out(found: list[Component]) -> Component | None:
         return None
     # A share of another event has f′ = event − u·other, which must not exceed or go below 0 then.
     least = 1 if constraint.of is None else 0
-    terms = [Term(t.at, (t.table > 0 if high <= 0 else t.table < least).astype(np.float64)) for t in found[0].terms]
+    # Where terms meet, any of them can exceed 0 alone, but only their sum says whether it falls short.
+    if high <= 0:
+        terms = [Term(t.at, (t.table > 0).astype(np.float64)) for t in found[0].terms]
+    else:
+        terms = [Term(t.at, (t.table < least).astype(np.float64)) for t in disjoint(found[0].terms)]
     return replace(found[0], terms=terms, among=None, event=None)
 
 

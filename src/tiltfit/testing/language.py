@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tiltfit.errors import TiltfitError
+from tiltfit.inference.chain import Chains
+from tiltfit.inference.independent import Independent
 from tiltfit.inference.statistic import check_statistic
 from tiltfit.language.combinations import After, Before, all_of, any_of
 from tiltfit.language.condition import Condition
@@ -58,7 +60,8 @@ def check_condition(condition: Condition, X: Any) -> None:
 def check_event(event: Event, classes: Sequence[Any], n_sequences: int = 20, seed: int = 0) -> None:
     """Raise ``AssertionError`` at the first law that an event breaks with these classes.
 
-    - it has tables or a statistic, of the right shape, finite and not negative (a share: at most 1 at any place);
+    - it has tables or a statistic, of the right shape, finite and not negative;
+    - the tables of a share hold only 0 and 1, and together at most 1 at any token of a longer sequence (or document);
     - a statistic counts a finite number in every sequence, between its ``least`` and ``most``, and ``change`` agrees;
     - the labels that it names are among the classes;
     - its sentence is one line, it equals itself after a round trip through TOML and through pickle, and the JSON schema
@@ -73,6 +76,10 @@ def check_event(event: Event, classes: Sequence[Any], n_sequences: int = 20, see
         tables = event.tables(classes) if statistic is None else []
         if statistic is not None:
             check_statistic(statistic, len(classes), n_sequences=n_sequences, seed=seed)
+        else:
+            event.terms(classes, Chains(np.array([0, 3]), np.zeros(3, dtype=np.int32), n_kinds=1))
+            if not event.is_sequence:
+                event.terms(classes, Independent(1))
     except TiltfitError as error:
         raise AssertionError(f"{event!r}: {error}") from error
     _require((statistic is not None) == event.whole, "whole says whether there is a statistic", event.whole)
@@ -80,8 +87,8 @@ def check_event(event: Event, classes: Sequence[Any], n_sequences: int = 20, see
     for place, table in tables:
         shape = (len(classes),) * (2 if place == "edge" else 1)
         _require(place in PLACES and table.shape == shape, f"the table has the shape {shape}", place, table.shape)
-        inside = np.all(np.isfinite(table) & (table >= 0) & (event.counts | (table <= 1)))
-        _require(bool(inside), "the table is finite and not negative, of a share at most 1", table)
+        inside = np.all(np.isfinite(table) & (table >= 0) & (event.counts | (table == 0) | (table == 1)))
+        _require(bool(inside), "the table is finite and not negative, of a share only 0 and 1", table)
     _check_constraint(expect.event(event).at_most(0.5), "constraint", event.to_document())
 
 
