@@ -462,6 +462,23 @@ def test_a_penalty_by_its_name() -> None:
         expect("x").about(0.5, penalty="sofd")
 
 
+@dataclass(frozen=True, eq=False)
+class Scaled(Interval):
+    """A penalty with a field that is the same for all rows."""
+
+    scale: float = 1.0
+
+
+def test_a_method_that_needs_the_slope_of_a_penalty_says_so() -> None:
+    class Rough(Interval):
+        def grad(self, m: Any) -> None:
+            return None
+
+    register_penalty("rough", lambda target, beta: Rough(target, target, beta, np.full(len(beta), np.inf)))
+    with pytest.raises(UnsupportedError, match=r"its penalty rough has no grad\(m\). Use penalty='l2'"):
+        TiltClassifier([expect("x").about(0.9, penalty="rough")], method="ge", classes=["x", "y"]).fit(TEXTS)
+
+
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
@@ -469,6 +486,11 @@ def test_a_penalty_by_its_name() -> None:
         (lambda target, beta: None, {}, "must return a tiltfit.Penalty with one row per target"),
         (lambda target, beta: l2(target[:1], beta[:1]), {}, "with one row per target"),
         (lambda target: l2(target, target), {}, "cannot be made for the targets 0.25 and 0.75: TypeError"),
+        (
+            lambda target, beta: Scaled(target, target, beta, beta, 2.0),
+            {},
+            "Every field of Scaled must be an array with one entry per row",
+        ),
         (l2, {"power": 3}, "power=3 of the penalty 'mine' must be 1 or 2"),
     ],
 )

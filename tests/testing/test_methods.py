@@ -15,6 +15,7 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Method
 from tiltfit.optimize.result import Stop
 from tiltfit.testing import check_method
+from tiltfit.testing.methods import _Watched
 
 
 def patient(task, start, run):
@@ -73,6 +74,16 @@ def test_it_must_stop_when_it_is_told_to():
 
     with pytest.raises(AssertionError, match="goes on although"):
         check_method(replace(PATIENT, fit=deaf))
+
+
+def test_work_that_ends_in_an_error_is_seen():
+    def late(task, start, run):
+        raise UnsupportedError("too late")
+
+    watched = _Watched(replace(PATIENT, fit=late), [expect("hockey", given=word("puck")).about(0.9)], {})
+    with pytest.raises(UnsupportedError, match="too late"):
+        watched.fit()
+    assert watched.started == 1
 
 
 def test_noise_is_no_result():

@@ -86,7 +86,9 @@ def _why_not(constraint: Constraint) -> str | None:
         )
     (target, *_), slope = constraint.relation.targets(constraint.relation.names or (None,)), np.ones(1)
     if constraint.relation.penalty_of(target, 1, lambda _: np.ones(1)).grad(slope) is None:
-        return "its penalty has a kink (l1: at the target). Use penalty='l2', or method='ap'"
+        named = getattr(constraint.relation, "penalty", "")
+        lacks = "has a kink at the target" if named == "l1" else f"{named} has no grad(m)"
+        return f"its penalty {lacks}. Use penalty='l2', or method='ap'"
     return None
 
 

@@ -154,9 +154,30 @@ def register_penalty(name: str, make: Factory, *, power: int = 2) -> None:
         raise ConstraintError(
             f"The penalty {name!r} cannot be made for the targets 0.25 and 0.75: {type(error).__name__}: {error}."
         ) from error
+    if isinstance(made, Penalty):
+        _check_fields(name, made)
     if not isinstance(made, Penalty) or len(made) != 2:
         raise ConstraintError(
             f"make(target, beta) of the penalty {name!r} must return a tiltfit.Penalty with one row per target, but "
             f"returned {made!r}."
         )
     PENALTIES.register(name, NamedPenalty(make, power), origin=make)
+
+
+def _check_fields(name: str, made: Penalty) -> None:
+    """Refuse a penalty whose rows cannot be taken one by one, or joined with others of its kind."""
+    from tiltfit.penalties.stacked import stack
+
+    try:
+        n = len(made)
+        right = len(made.take(np.arange(1, dtype=np.intp))) == 1 and len(stack([made, made])) == 2 * n
+    except Exception as error:
+        raise ConstraintError(
+            f"Rows of the penalty {name!r} cannot be taken or joined: {type(error).__name__}: {error}. Every field of "
+            f"{type(made).__name__} must be an array with one entry per row."
+        ) from error
+    if not right:
+        raise ConstraintError(
+            f"Rows of the penalty {name!r} cannot be taken or joined: every field of {type(made).__name__} must be an "
+            "array with one entry per row."
+        )

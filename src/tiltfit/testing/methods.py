@@ -68,6 +68,7 @@ class _Watched:
     def __init__(self, method: Method, constraints: list[Constraint], options: dict[str, Any]) -> None:
         self.method, self._constraints, self._options = method, constraints, options
         self.seen: list[tuple[Task, Fit]] = []
+        self.started = 0
 
     @property
     def last(self) -> tuple[Task, Fit]:
@@ -75,6 +76,7 @@ class _Watched:
 
     def fit(self, **parameters: Any) -> TiltClassifier:
         def spy(task: Task, start: FloatArray, run: Run) -> Fit:
+            self.started += 1
             self.seen.append((task, self.method.fit(task, start, run)))
             return self.last[1]
 
@@ -101,7 +103,7 @@ def _check_refusals(watched: _Watched) -> None:
             watched.fit(**parameters)
         except TiltfitError as error:
             _require(bool(str(error)), watched.method, f"the refusal of {what} says nothing")
-            _require(not watched.seen, watched.method, f"{what} is refused after work has started")
+            _require(not watched.started, watched.method, f"{what} is refused after work has started")
         else:
             _require(False, watched.method, f"{what} is not refused")
 
