@@ -65,8 +65,7 @@ def find_supports(constraints: ConstraintSet, data: Data) -> Supports:
             ConstraintSet((constraint,)).check_labels(data.sample.classes, data.unit)
             places, whole = places_of(constraint, data)
         except (ConstraintError, UnsupportedError) as error:
-            named = any(t in str(error) for t in (title, constraint.title))
-            errors.append(str(error) if named else f"The constraint {title!r}: {error}")
+            errors.append(str(error) if error.constraint is not None else f"The constraint {title!r}: {error}")
             entries.append(Support(title, sentence))
             continue
         usable.append(number)
@@ -102,7 +101,8 @@ def _refuse_missing(constraint: Constraint, per: Column, data: Data, places: Boo
         raise ConstraintError(
             f"The constraint {titled(constraint, data.unit)!r} is stated per {per.name!r}, but that column is missing "
             f"in {len(missing)} {data.unit} where it applies ({data.sample.inputs.place(int(missing[0]))} first). Fill "
-            "it in, or add a condition that leaves them out."
+            "it in, or add a condition that leaves them out.",
+            constraint=titled(constraint, data.unit),
         )
 
 

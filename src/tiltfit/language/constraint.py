@@ -276,7 +276,8 @@ class ConstraintSet(Exact, Sequence[Constraint]):
                     raise UnknownLabelError(
                         f"The constraint {titled(constraint, unit or self._unit)!r} names the label {name!r}, "
                         f"which is not one of the classes ({some}).{did_you_mean(name, known)} "
-                        "A class that no label shows is named with classes=, or in the constraint file."
+                        "A class that no label shows is named with classes=, or in the constraint file.",
+                        constraint=titled(constraint, unit or self._unit),
                     )
 
     def with_classes(self, classes: Iterable[Label], unit: Unit | None = None) -> ConstraintSet:

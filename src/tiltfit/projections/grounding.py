@@ -173,12 +173,14 @@ def refuse_for_documents(constraint: Constraint) -> None:
     if constraint.is_sequence:
         raise UnsupportedError(
             f"The constraint {constraint.title!r} is about sequences, but a classifier labels documents or rows. "
-            "Leave it out here; it is meant for a tagger."
+            "Leave it out here; it is meant for a tagger.",
+            constraint=constraint.title,
         )
     if constraint.of is not None:
         raise UnsupportedError(
             f"The constraint {constraint.title!r} is a share of another event (of=), which a classifier cannot train. "
-            "State the share of all documents, or narrow given=."
+            "State the share of all documents, or narrow given=.",
+            constraint=constraint.title,
         )
 
 
