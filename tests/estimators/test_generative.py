@@ -199,7 +199,7 @@ def test_values_that_the_model_does_not_generate():
         two.predict_proba(X)
     with pytest.raises(DataError, match="zeros and ones.*column 'ice'.*vectorizer='binary'"):
         TiltClassifier(PUCK, model="bernoulli_naive_bayes", vectorizer="counts").fit(TEXTS)
-    with pytest.raises(DataError, match="model='hmm'.*column 'w' of X is -1 in row 0"):
+    with pytest.raises(DataError, match="model='hmm'.*column 'w' of X is -1 in position 0 of sequence 0"):
         TiltTagger(model="hmm").fit([[{"w": -1.0}, ["v"]]], [["a", "b"]])
 
 
