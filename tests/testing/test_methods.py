@@ -18,9 +18,9 @@ from tiltfit.testing import check_method
 from tiltfit.testing.methods import _Watched
 
 
-def patient(task, start, run):
+def patient(training, start, run):
     """Alternating projections by another name."""
-    return solve_jointly(task.problem, start, run)
+    return solve_jointly(training.problem, start, run)
 
 
 PATIENT = Method("patient", "patient projections", patient)
@@ -36,7 +36,7 @@ def test_a_method_of_a_package():
 
 
 def spoilt(change):
-    return replace(PATIENT, fit=lambda task, start, run: change(task, patient(task, start, run)))
+    return replace(PATIENT, fit=lambda training, start, run: change(training, patient(training, start, run)))
 
 
 def twice(fit):
@@ -44,17 +44,17 @@ def twice(fit):
 
 
 BROKEN = {
-    "weights are not finite": lambda task, fit: replace(fit, weights=fit.weights * np.nan),
-    "the objective is not finite": lambda task, fit: replace(fit, objective=np.nan),
-    "rounds are not numbered": lambda task, fit: twice(fit),
-    "the projection is not that of the weights": lambda task, fit: replace(
-        fit, projection=task.problem.evaluate(fit.weights + 1.5, None, 1e-6).projection, weights=fit.weights * 0.1
+    "weights are not finite": lambda training, fit: replace(fit, weights=fit.weights * np.nan),
+    "the objective is not finite": lambda training, fit: replace(fit, objective=np.nan),
+    "rounds are not numbered": lambda training, fit: twice(fit),
+    "the projection is not that of the weights": lambda training, fit: replace(
+        fit, projection=training.problem.evaluate(fit.weights + 1.5, None, 1e-6).projection, weights=fit.weights * 0.1
     ),
-    "there is no projection": lambda task, fit: replace(fit, projection=None),
-    "the history rises": lambda task, fit: replace(
+    "there is no projection": lambda training, fit: replace(fit, projection=None),
+    "the history rises": lambda training, fit: replace(
         fit, history=(*fit.history[:-1], replace(fit.history[-1], objective=1e9))
     ),
-    "claims to have converged": lambda task, fit: replace(fit, stop=Stop.CONVERGED),
+    "claims to have converged": lambda training, fit: replace(fit, stop=Stop.CONVERGED),
 }
 
 
@@ -65,8 +65,8 @@ def test_a_broken_promise_is_found(what):
 
 
 def test_it_must_stop_when_it_is_told_to():
-    def deaf(task, start, run):
-        found = solve_jointly(task.problem, start, replace(run, callback=None))
+    def deaf(training, start, run):
+        found = solve_jointly(training.problem, start, replace(run, callback=None))
         for one in found.history:
             if run.callback is not None:
                 run.callback(one)
@@ -77,7 +77,7 @@ def test_it_must_stop_when_it_is_told_to():
 
 
 def test_work_that_ends_in_an_error_is_seen():
-    def late(task, start, run):
+    def late(training, start, run):
         raise UnsupportedError("too late")
 
     watched = _Watched(replace(PATIENT, fit=late), [expect("hockey", given=word("puck")).about(0.9)], {})
@@ -87,8 +87,8 @@ def test_work_that_ends_in_an_error_is_seen():
 
 
 def test_noise_is_no_result():
-    def noisy(task, start, run):
-        found = patient(task, start, run)
+    def noisy(training, start, run):
+        found = patient(training, start, run)
         return replace(found, weights=found.weights + 1e-9 * np.random.default_rng().normal(size=len(found.weights)))
 
     with pytest.raises(AssertionError, match="two fits of the same data differ"):
@@ -115,7 +115,7 @@ def test_a_registered_method_is_a_word_like_any_other():
         with pytest.raises(DataError, match="is unknown"):
             TiltClassifier(said, method="patient", method_options={"pase": 2.0}).fit(texts)
         with pytest.raises(DataError, match=r"There is a method 'patient' already, .*\.patient: register .*\.spoilt"):
-            register_method(spoilt(lambda task, fit: fit))
+            register_method(spoilt(lambda training, fit: fit))
         assert METHODS["patient"] is mine
     finally:
         METHODS.remove("patient")
@@ -127,7 +127,7 @@ def test_a_registered_method_is_a_word_like_any_other():
         (replace(PATIENT, name="ap"), "There is a method 'ap' already"),
         (replace(PATIENT, name="two words"), "named by a word"),
         (replace(PATIENT, options=dict), "must be a dataclass"),
-        (replace(PATIENT, fit=None), r"method='patient' needs a function fit\(task, start, run\), but got None"),
+        (replace(PATIENT, fit=None), r"method='patient' needs a function fit\(training, start, run\), but got None"),
         (replace(PATIENT, name=3), "named by a word"),
         (None, "takes a tiltfit.Method, but got None"),
     ],

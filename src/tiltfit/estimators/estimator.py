@@ -50,8 +50,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Development, Fit, Round
-from tiltfit.methods.method import Run
-from tiltfit.methods.method import Task as Lesson
+from tiltfit.methods.method import Run, Training
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.generative import refuse_counts
@@ -179,17 +178,17 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             tilt=grounded.tilt,
             touched=grounded.touched,
         )
-        lesson = Lesson(problem, grounded, votes)
+        training = Training(problem, grounded, votes)
         if given is None and self.init is None and problem.is_sampled and options.alternates:
-            given = self._local_start(lesson, constraints, sample, options)
+            given = self._local_start(training, constraints, sample, options)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
         stream = None
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
-            fit = self._solve(lesson, options, given, development)
-        del problem, lesson  # and their copy of the rows that matter
+            fit = self._solve(training, options, given, development)
+        del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self._keep_weights(plain, fit.weights)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
@@ -253,7 +252,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def _solve(
         self,
-        lesson: Lesson,
+        training: Training,
         options: Options,
         given: FloatArray | None = None,
         development: Development | None = None,
@@ -262,7 +261,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     ) -> Fit:
         """The best of ``n_init`` runs, by the lowest objective, or by the highest score on ``development``: the first
         from ``given`` or ``init``, the others from random weights. ``once``: one run from the default start."""
-        problem, n_init = lesson.problem, 1 if once else int(self.n_init)
+        problem, n_init = training.problem, 1 if once else int(self.n_init)
         if problem.is_sampled and n_init > 1:
             raise UnsupportedError(
                 f"n_init={n_init} keeps the fit with the least objective, which is not known where q is sampled. Use "
@@ -285,23 +284,23 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                     development=development,
                     options=options.method_options,
                 )
-                fits.append(method.fit(lesson, start, run))
+                fits.append(method.fit(training, start, run))
                 if fits[-1].stop is Stop.CALLBACK:
                     break
         return min(fits, key=_rank)
 
     def _local_start(
-        self, lesson: Lesson, constraints: ConstraintSet, sample: Sample, options: Options
+        self, training: Training, constraints: ConstraintSet, sample: Sample, options: Options
     ) -> FloatArray | None:
         """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
         local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
-        problem, model = lesson.problem, lesson.problem.model
+        problem, model = training.problem, training.problem.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the full set of constraints has been warned about
             grounded = ground(local, sample, options.strength, Grounding(model.workers, base=model.base))
         if grounded.tilt is None and not len(problem.labelled):
             return None
-        simpler = Lesson(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
+        simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
         return self._solve(simpler, options, once=True).weights
 
     def _development(self, kept_aside: tuple[Any, Any] | None, patience: int, model: LogLinear) -> Development | None:

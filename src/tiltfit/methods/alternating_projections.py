@@ -18,7 +18,7 @@ from tiltfit.methods.alternating import alternate, alternate_sampled
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Case, Method, Run, Task
+from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.posterior_regularization import regularize
 from tiltfit.methods.problem import Problem
 from tiltfit.models.registry import MODELS
@@ -34,14 +34,14 @@ MISS = 0.01
 """Where hard constraints contradict each other, one that is missed by so much pulls with one log-odds per event."""
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 6 from ``start``.
 
     Where hard constraints contradict each other Eq. 6 has no minimum, and its solvers may stop anywhere. It is then
     solved once more with enough slack for them to be missed by little, which has a minimum. (For a sampled q, a
     contradiction cannot be told from noise.)
     """
-    problem, tilt = task.problem, task.problem.tilt
+    problem, tilt = training.problem, training.problem.tilt
     solve = SOLVERS["joint" if run.solver == "auto" else run.solver]
     if problem.model.closed_form is not None:
         solve = regularize

@@ -50,7 +50,7 @@ def register_method(method: Method) -> Method:
         raise DataError(f"The options of method={method.name!r} must be a dataclass.", parameter="method")
     if not callable(method.fit):
         raise DataError(
-            f"method={method.name!r} needs a function fit(task, start, run), but got {method.fit!r:.80}.",
+            f"method={method.name!r} needs a function fit(training, start, run), but got {method.fit!r:.80}.",
             parameter="method",
         )
     METHODS.register(method.name, method, origin=method.fit)

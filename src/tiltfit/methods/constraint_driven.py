@@ -35,7 +35,7 @@ from tiltfit.language.sentences import titled
 from tiltfit.methods.checks import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Case, Method, Run, Task, final_evaluation
+from tiltfit.methods.method import Case, Method, Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Family
@@ -87,11 +87,11 @@ def refuse(case: Case) -> None:
     refuse_constraints("codl", [(titled(c, case.unit), why) for c, why in why_not if why is not None], _ELSE)
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Label, re-estimate, average, and again."""
-    problem, options, violations = task.problem, run.options, task.grounded.violations
+    problem, options, violations = training.problem, run.options, training.grounded.violations
     assert violations is not None
-    rho = penalties(task.grounded, options.rho)
+    rho = penalties(training.grounded, options.rho)
     top_k = _checked_top_k(problem, options.top_k)
     supervised = _supervised(labelled_part(problem, "codl"), start, run)
     journal = Journal(run.callback, run.development)

@@ -16,7 +16,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Journal, Round
-from tiltfit.methods.method import Run, Task, final_evaluation
+from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.optimize.measure import steepest
@@ -32,9 +32,9 @@ class Term:
     worst_violation: float = 0.0
 
 
-def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
+def minimise_directly(training: Training, term: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
     """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)|. In the end q is the projection of the model found."""
-    problem, known = task.problem, known_part(task)
+    problem, known = training.problem, known_part(training)
     journal = Journal(run.callback, run.development)
     journal.begin(start)
     trials: list[tuple[float, float]] = []  # values and violations since the last accepted step
@@ -83,8 +83,8 @@ def minimise_directly(task: Task, term: Callable[[FloatArray], Term], start: Flo
     return journal.finished(weights, final, journal.stop or found.stop, learned_from=False)
 
 
-def known_part(task: Task) -> Problem | None:
+def known_part(training: Training) -> Problem | None:
     """The problem of the labels alone: labelled instances, and what is known of partly labelled ones. Labels that hard
     constraints rule out are not known: methods that take no constraints would follow some of them."""
-    known = with_rules(task.problem, said_by_labels(task), "y says")
+    known = with_rules(training.problem, said_by_labels(training), "y says")
     return known.active if len(known.labelled) or len(known.touched) else None

@@ -24,7 +24,7 @@ from tiltfit.inference.tangent import Direction
 from tiltfit.methods.checks import check_number
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 from tiltfit.models.model import Model
 
 _SHARE = 0.02
@@ -68,9 +68,9 @@ def _finite(potentials: Potentials) -> Potentials:
     return Potentials(node, edge)
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise the objective above from ``start``."""
-    problem = task.problem
+    problem = training.problem
     size = problem.model.structure.spread(problem.weight)
     known = problem.labels >= 0
     if not np.any(size[known] > 0):
@@ -85,7 +85,7 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
     positions = problem.model.structure.positions(unlabelled)
     weight = problem.weight[unlabelled] * (strength / float(size[positions].sum()))
     term = Entropy(problem.model.take(unlabelled), weight)
-    return minimise_directly(task, term, start, run)
+    return minimise_directly(training, term, start, run)
 
 
 METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised", constraints="reported")

@@ -26,7 +26,7 @@ from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Run, Task, final_evaluation
+from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.model import linear
 from tiltfit.optimize.lbfgs import minimise
@@ -36,10 +36,10 @@ from tiltfit.projections.information import Tilt
 from tiltfit.projections.moment import moment_objective
 
 
-def said_by_labels(task: Task) -> BoolArray:
+def said_by_labels(training: Training) -> BoolArray:
     """The labels that y rules out where instances are not labelled completely (positions × classes)."""
-    shape = len(task.problem.labels), task.problem.model.n_labels
-    return np.zeros(shape, dtype=np.bool_) if task.grounded.by_labels is None else task.grounded.by_labels.copy()
+    problem, known = training.problem, training.grounded.by_labels
+    return np.zeros((len(problem.labels), problem.model.n_labels), dtype=np.bool_) if known is None else known.copy()
 
 
 def only(labels: IntArray, at: IntArray, ruled_out: BoolArray) -> None:
@@ -75,30 +75,30 @@ def with_evidence(problem: Problem, log_evidence: FloatArray, what: str, known: 
     return replace(problem, tilt=tilt, touched=touched)
 
 
-def fit_evidence(task: Task, problem: Problem, start: FloatArray, run: Run) -> Fit:
-    """Minimise the objective above; the report at the end is on the constraints of ``task``."""
-    return with_report(task, solve_jointly(problem, start, run))
+def fit_evidence(training: Training, problem: Problem, start: FloatArray, run: Run) -> Fit:
+    """Minimise the objective above; the report at the end is on the constraints of ``training``."""
+    return with_report(training, solve_jointly(problem, start, run))
 
 
-def with_report(task: Task, found: Fit) -> Fit:
-    """The same fit with q as the projection of its model onto the constraints of ``task``."""
-    final = final_evaluation(task.problem, found.weights, found.objective, found.weights[:0])
+def with_report(training: Training, found: Fit) -> Fit:
+    """The same fit with q as the projection of its model onto the constraints of ``training``."""
+    final = final_evaluation(training.problem, found.weights, found.objective, found.weights[:0])
     return replace(found, projection=final.projection)
 
 
-def fit_soft_labels(task: Task, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
+def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
     """Fit to the labelled rows and to ``q`` (rows × classes) on the rows ``soft``.
 
     What the model cannot have (``base=`` of 0) is taken out of q; rows of which nothing is left are not used.
     """
     q = q.copy()
-    q[task.problem.labelled] = np.eye(q.shape[1])[task.problem.labels[task.problem.labelled]]
-    if task.problem.model.base is not None:
-        q[np.isneginf(task.problem.model.base.node)] = 0.0
+    q[training.problem.labelled] = np.eye(q.shape[1])[training.problem.labels[training.problem.labelled]]
+    if training.problem.model.base is not None:
+        q[np.isneginf(training.problem.model.base.node)] = 0.0
     mass = q.sum(axis=1, keepdims=True)
-    keep = np.union1d(task.problem.labelled, soft)
+    keep = np.union1d(training.problem.labelled, soft)
     keep = keep[mass[keep, 0] > 0]
-    return with_report(task, _fit_soft(task.problem.take(keep), q[keep] / mass[keep], start, run))
+    return with_report(training, _fit_soft(training.problem.take(keep), q[keep] / mass[keep], start, run))
 
 
 def _fit_soft(problem: Problem, q: FloatArray, start: FloatArray, run: Run) -> Fit:

@@ -13,13 +13,13 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError, listed
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Case, Method, Run, Task
+from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.posterior_regularization import regularize
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise from ``start``."""
-    return regularize(task.problem, start, run)
+    return regularize(training.problem, start, run)
 
 
 def _refuse_constraints(case: Case) -> None:

@@ -28,7 +28,7 @@ from tiltfit.language.sentences import titled
 from tiltfit.methods.checks import refuse_constraints
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Case, Method, Run, Task
+from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.models.model import Model
 from tiltfit.projections.information import Tilt
 
@@ -56,15 +56,15 @@ class ExpectationPenalty:
         return Term(float(np.sum(tilt.penalty.value(m))), self.model.pull(weights, node, by_kind), violation)
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 5 from ``start``."""
-    problem = task.problem
+    problem = training.problem
     if problem.tilt is None or not len(problem.tilt.penalty):
         raise DataError(
             "method='ge' learns from constraints, but none of them fires on unlabelled data. Use method='supervised'."
         )
     term = ExpectationPenalty(problem.model.take(problem.touched), problem.tilt)
-    return minimise_directly(task, term, start, run)
+    return minimise_directly(training, term, start, run)
 
 
 def refuse(case: Case) -> None:

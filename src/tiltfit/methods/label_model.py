@@ -35,7 +35,7 @@ from tiltfit.methods.checks import check_number, check_whole
 from tiltfit.methods.evidence import fit_evidence, fit_soft_labels, said_by_labels, with_evidence
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 from tiltfit.methods.vote import nothing_voted, votes_of
 from tiltfit.methods.vote import roles as roles_of_votes
 
@@ -92,29 +92,29 @@ class LabelModel:
             return self.log_likelihood(votes) + np.log(self.balance)
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Fit the label model to the votes, and the model to what it infers."""
-    votes, ruled_out = votes_of(task, "label_model"), said_by_labels(task)
-    problem = task.problem
+    votes, ruled_out = votes_of(training, "label_model"), said_by_labels(training)
+    problem = training.problem
     voted = votes.voted & (problem.labels < 0)
     if not voted.any():
-        raise nothing_voted(task, "label_model")
+        raise nothing_voted(training, "label_model")
     known = np.flatnonzero(problem.labels >= 0)
     ruled_out[known] = True
     ruled_out[known, problem.labels[known]] = False
     weight = np.asarray(problem.model.structure.spread(problem.weight), dtype=np.float64)
-    balance = stated_balance(task.grounded.constraints)
+    balance = stated_balance(training.grounded.constraints)
     model = estimate(votes, weight, ruled_out, balance, run.options)
     if problem.model.structure.has_edges:
         evidence = model.log_likelihood(votes)
         evidence -= evidence.max(axis=1, keepdims=True)
         evidence[~voted] = 0.0
         evidence[ruled_out] = -np.inf
-        said = with_evidence(problem, evidence, "is voted", said_by_labels(task))
-        return fit_evidence(task, said, start, run)
+        said = with_evidence(problem, evidence, "is voted", said_by_labels(training))
+        return fit_evidence(training, said, start, run)
     q = posterior(model.log_joint(votes), ruled_out)[0]
     soft = np.flatnonzero(voted | (ruled_out.any(axis=1) & (problem.labels < 0)))
-    return fit_soft_labels(task, q, soft, start, run)
+    return fit_soft_labels(training, q, soft, start, run)
 
 
 def estimate(

@@ -29,7 +29,7 @@ from tiltfit.methods.checks import check_number, is_real, wrong_option
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 from tiltfit.methods.problem import Problem
 from tiltfit.models.model import Model
 from tiltfit.penalties.kl import kl
@@ -58,9 +58,9 @@ class Options:
             check_number("strength", self.strength, "a positive, finite number", above=True)
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise the objective above from ``start``."""
-    problem = task.problem
+    problem = training.problem
     if not np.any(problem.weight[problem.labelled] > 0):
         raise DataError(
             "method='label_regularization' needs labelled instances: proportions alone do not say which is which. Use "
@@ -71,12 +71,12 @@ def fit(task: Task, start: FloatArray, run: Run) -> Fit:
         raise DataError(
             "method='label_regularization' needs unlabelled data, but all of it is labelled. Use method='supervised'."
         )
-    shares = _stated(run.options.proportions, task.grounded.constraints, task.grounded.unit)
+    shares = _stated(run.options.proportions, training.grounded.constraints, training.grounded.unit)
     if shares is None:
         shares = _of_labels(problem)
     strength = run.options.strength or _PER_LABEL * float(np.sum(problem.weight[problem.labelled]))
     term = Proportions(problem.model.take(unlabelled), problem.weight[unlabelled], shares, strength)
-    return minimise_directly(task, term, start, run)
+    return minimise_directly(training, term, start, run)
 
 
 @dataclass(frozen=True, eq=False)

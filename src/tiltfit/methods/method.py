@@ -23,9 +23,9 @@ from tiltfit.projections.grounding import Grounded
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """The data to learn from: ``problem`` holds data, labels and constraints as rows, ``grounded`` what the rows mean,
-    ``votes`` what constraints say of single positions (for methods that need them)."""
+class Training:
+    """What a method is given to learn from: ``problem`` holds data, labels and constraints as rows, ``grounded`` what
+    the rows mean, ``votes`` what constraints say of single positions (for methods that need them)."""
 
     problem: Problem
     grounded: Grounded
@@ -71,12 +71,12 @@ def _nothing(_: ConstraintSet, __: Votes | None, ___: Any) -> Mapping[int, str]:
 
 @dataclass(frozen=True)
 class Method:
-    """A method under the word ``name``; ``fit(task, start, run)`` returns its weights.
+    """A method under the word ``name``; ``fit(training, start, run)`` returns its weights.
 
     Attributes
     ----------
     needs : tuple of str
-        What the task must offer: ``"votes"`` (``Task.votes``), ``"violations"`` of single instances
+        What it must be given: ``"votes"`` (``Training.votes``), ``"violations"`` of single instances
         (``Grounded.violations``), ``"rows"`` (constraints on single instances are rows like any other; otherwise their
         prices are found inside projections), ``"linear"`` (a model whose scores are linear in its weights).
     trains : tuple of str
@@ -103,7 +103,7 @@ class Method:
 
     name: str
     title: str
-    fit: Callable[[Task, FloatArray, Run], Fit]
+    fit: Callable[[Training, FloatArray, Run], Fit]
     needs: tuple[str, ...] = ()
     trains: tuple[str, ...] = ("conditional",)
     constraints: str = "followed"

@@ -25,7 +25,7 @@ from tiltfit.methods.checks import check_number, check_whole, more_rounds
 from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rules
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.result import Stop
 
@@ -42,27 +42,27 @@ class Options:
         check_whole("max_rounds", self.max_rounds)
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Fit, label, refit."""
-    known, options = said_by_labels(task), run.options
-    if not len(task.problem.labelled) and not known.any():
+    problem, known, options = training.problem, said_by_labels(training), run.options
+    if not len(problem.labelled) and not known.any():
         raise DataError("method='self_training' starts from labels, but no instance of y has one. Use method='ap'.")
-    found, labels = _refit(task.problem, known, start, run, ()), np.full(len(task.problem.labels), -1, dtype=np.intp)
-    settled = False
+    found, settled = _refit(problem, known, start, run, ()), False
+    labels = np.full(len(problem.labels), -1, dtype=np.intp)
     for _ in range(options.max_rounds):
         if found.stop is Stop.CALLBACK:
             break
-        last, labels = labels, surest(task.problem, known, found.weights, options.threshold)
+        last, labels = labels, surest(problem, known, found.weights, options.threshold)
         settled = np.array_equal(labels, last)
         if settled:
             break
         ruled_out, at = known.copy(), np.flatnonzero(labels >= 0)
         only(labels[at], at, ruled_out)
-        found = _refit(task.problem, ruled_out, found.weights, run, found.history)
+        found = _refit(problem, ruled_out, found.weights, run, found.history)
     if not settled and found.stop is not Stop.CALLBACK:
         details = {**found.details, "rounds": options.max_rounds}
         found = replace(found, stop=Stop.UNSTABLE, details=details, advice=more_rounds(options.max_rounds))
-    return with_report(task, found)
+    return with_report(training, found)
 
 
 def surest(problem: Problem, known: BoolArray, weights: FloatArray, threshold: float) -> IntArray:

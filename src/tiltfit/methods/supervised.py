@@ -16,27 +16,27 @@ from tiltfit.errors import DataError
 from tiltfit.methods.evidence import with_report
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Method, Run, Task, final_evaluation
+from tiltfit.methods.method import Method, Run, Training, final_evaluation
 from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.result import Stop
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Fit the model to the labelled instances."""
-    if task.problem.model.closed_form is not None:
-        return _closed_form(task, run)
-    return with_report(task, solve_jointly(labelled_part(task.problem, "supervised"), start, run))
+    if training.problem.model.closed_form is not None:
+        return _closed_form(training, run)
+    return with_report(training, solve_jointly(labelled_part(training.problem, "supervised"), start, run))
 
 
-def _closed_form(task: Task, run: Run) -> Fit:
-    halves = Halves(labelled_part(task.problem, "supervised"))
-    counts = halves.expect(np.zeros(len(task.problem.alpha))).counts
+def _closed_form(training: Training, run: Run) -> Fit:
+    halves = Halves(labelled_part(training.problem, "supervised"))
+    counts = halves.expect(np.zeros(len(training.problem.alpha))).counts
     weights = halves.fit(counts)
     value = halves.cost(weights, counts)
     journal = Journal(run.callback, run.development)
     journal.add(Round(1, run.max_iter, value, value, value, 0.0, 0.0, 0.0, evaluations=1), weights)
-    final = final_evaluation(task.problem, weights, value, weights[:0])
+    final = final_evaluation(training.problem, weights, value, weights[:0])
     return journal.finished(journal.settle(weights), final, Stop.CLOSED_FORM, learned_from=False)
 
 

@@ -22,37 +22,39 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.evidence import fit_evidence, only, said_by_labels, with_rules
 from tiltfit.methods.history import Fit
 from tiltfit.methods.majority_vote import Votes, elect
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 
 
-def fit(task: Task, start: FloatArray, run: Run) -> Fit:
+def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Fit the model to the votes and to what labels there are."""
-    votes = votes_of(task, "vote")
-    ruled_out = said_by_labels(task)
+    votes = votes_of(training, "vote")
+    ruled_out = said_by_labels(training)
     winner = elect(np.where(ruled_out, 0.0, votes.counts))
-    at = np.flatnonzero((winner >= 0) & (task.problem.labels < 0))
+    at = np.flatnonzero((winner >= 0) & (training.problem.labels < 0))
     if not len(at):
-        raise nothing_voted(task, "vote")
+        raise nothing_voted(training, "vote")
     only(winner[at], at, ruled_out)
-    return fit_evidence(task, with_rules(task.problem, ruled_out, "is voted", said_by_labels(task)), start, run)
+    return fit_evidence(
+        training, with_rules(training.problem, ruled_out, "is voted", said_by_labels(training)), start, run
+    )
 
 
-def votes_of(task: Task, method: str) -> Votes:
-    """The votes of a task; raises if nobody votes, or if there is nothing to vote on."""
-    assert task.votes is not None
-    if not len(task.votes.source) or np.all(task.problem.labels >= 0):
-        raise nothing_voted(task, method)
-    return task.votes
+def votes_of(training: Training, method: str) -> Votes:
+    """The votes to learn from; raises if nobody votes, or if there is nothing to vote on."""
+    assert training.votes is not None
+    if not len(training.votes.source) or np.all(training.problem.labels >= 0):
+        raise nothing_voted(training, method)
+    return training.votes
 
 
-def nothing_voted(task: Task, method: str) -> DataError:
+def nothing_voted(training: Training, method: str) -> DataError:
     """The error for data on which nothing is voted."""
-    if np.all(task.problem.labels >= 0):
+    if np.all(training.problem.labels >= 0):
         return DataError(
             f"method={method!r} lets constraints vote on unlabelled data, but all of it is labelled. Use "
             "method='supervised'."
         )
-    if not len(task.grounded.constraints):
+    if not len(training.grounded.constraints):
         return DataError(f"method={method!r} learns from votes of constraints, but there are none. State some.")
     return DataError(
         f"method={method!r} learns from votes, but no constraint votes on an unlabelled instance: it votes where its "

@@ -17,7 +17,7 @@ from tiltfit.language.constraint import Constraint
 from tiltfit.language.expect import expect
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Fit, Round
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 
 _TEXTS = [
     "the puck is black", "a puck and ice", "ice and the goalie", "the bat is long", "a bat and a ball",
@@ -53,31 +53,31 @@ def check_method(
         warnings.simplefilter("ignore", TiltfitWarning)
         _check_refusals(watched)
         fitted = watched.fit()
-        task, fit = watched.last
+        training, fit = watched.last
         _check_result(method, fit, fitted)
         _check_history(method, fit)
-        _check_projection(method, task, fit)
+        _check_projection(method, training, fit)
         _check_callback(watched)
         again = watched.last[1] if watched.fit() is not None else fit
         _require(np.array_equal(again.weights, fit.weights), method, "two fits of the same data differ")
 
 
 class _Watched:
-    """The method as estimators see it, and the tasks and fits that passed."""
+    """The method as estimators see it, and what it was given and returned."""
 
     def __init__(self, method: Method, constraints: list[Constraint], options: dict[str, Any]) -> None:
         self.method, self._constraints, self._options = method, constraints, options
-        self.seen: list[tuple[Task, Fit]] = []
+        self.seen: list[tuple[Training, Fit]] = []
         self.started = 0
 
     @property
-    def last(self) -> tuple[Task, Fit]:
+    def last(self) -> tuple[Training, Fit]:
         return self.seen[-1]
 
     def fit(self, **parameters: Any) -> TiltClassifier:
-        def spy(task: Task, start: FloatArray, run: Run) -> Fit:
+        def spy(training: Training, start: FloatArray, run: Run) -> Fit:
             self.started += 1
-            self.seen.append((task, self.method.fit(task, start, run)))
+            self.seen.append((training, self.method.fit(training, start, run)))
             return self.last[1]
 
         word_of_user = f"checked_{self.method.name}"
@@ -130,13 +130,13 @@ def _check_history(method: Method, fit: Fit) -> None:
     _require(values[-1] <= values[0] + slack or honest, method, "the history rises, and does not end at the objective")
 
 
-def _check_projection(method: Method, task: Task, fit: Fit) -> None:
-    if task.problem.tilt is None:
+def _check_projection(method: Method, training: Training, fit: Fit) -> None:
+    if training.problem.tilt is None:
         _require(fit.projection is None, method, "there is a projection without constraints")
         return
     _require(fit.projection is not None, method, "there is no projection, but there are constraints")
     assert fit.projection is not None
-    right = task.problem.evaluate(fit.weights, None, 1e-8).projection
+    right = training.problem.evaluate(fit.weights, None, 1e-8).projection
     assert right is not None
     far = float(np.max(np.abs(fit.projection.expectation - right.expectation), initial=0.0))
     _require(far <= _CLOSE, method, "the projection is not that of the weights; an expectation is off by", far)

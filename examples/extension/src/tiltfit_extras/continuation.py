@@ -17,7 +17,7 @@ from tiltfit import register_method
 from tiltfit.errors import DataError
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Method, Run, Task
+from tiltfit.methods.method import Method, Run, Training
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Options:
             raise DataError(f"stiffness={self.stiffness!r} must be at least 1.", parameter="stiffness")
 
 
-def fit(task: Task, start: npt.NDArray[np.float64], run: Run) -> Fit:
+def fit(training: Training, start: npt.NDArray[np.float64], run: Run) -> Fit:
     """Solve the stiff problem quietly, then the one that was asked for."""
-    stiff = replace(task.problem, alpha=run.options.stiffness * task.problem.alpha)
+    stiff = replace(training.problem, alpha=run.options.stiffness * training.problem.alpha)
     quiet = replace(run, callback=None, development=None)
-    return solve_jointly(task.problem, solve_jointly(stiff, start, quiet).weights, run)
+    return solve_jointly(training.problem, solve_jointly(stiff, start, quiet).weights, run)
 
 
 CONTINUATION = register_method(Method("continuation", "alternating projections by continuation", fit, options=Options))
