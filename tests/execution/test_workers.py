@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from tiltfit.execution import workers as workers_module
-from tiltfit.execution.thread_pool import ThreadPool
-from tiltfit.execution.workers import Workers
+from tiltfit.execution.workers import ThreadPool, Workers
 
 
 def squares(workers, n):

@@ -44,8 +44,7 @@ from tiltfit.estimators.projecting import projected
 from tiltfit.estimators.sequence_encoder import refuse_impossible
 from tiltfit.estimators.starts import generator
 from tiltfit.estimators.stream import fit_online, learn_more
-from tiltfit.execution.blas import one_blas_thread
-from tiltfit.execution.workers import Workers
+from tiltfit.execution.workers import Workers, one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS

@@ -8,7 +8,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, NotConvergedWarning, UnmetConstraintWarning, UnsupportedError, warn_user
-from tiltfit.execution.blas import one_blas_thread
+from tiltfit.execution.workers import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure
 from tiltfit.language.sentences import titled

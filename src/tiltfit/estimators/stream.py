@@ -12,7 +12,7 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.starts import generator
-from tiltfit.execution.blas import one_blas_thread
+from tiltfit.execution.workers import one_blas_thread
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.language.values import label as as_label

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.optimize.measure import Measure
+from tiltfit.optimize.lbfgs import Measure
 
 
 @dataclass(frozen=True, eq=False)

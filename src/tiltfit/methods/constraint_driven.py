@@ -40,7 +40,7 @@ from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Family
 from tiltfit.models.model import Model, linear
-from tiltfit.optimize.measure import steepest
+from tiltfit.optimize.lbfgs import steepest
 from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.moment import moment_objective, moment_projection

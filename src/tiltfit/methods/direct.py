@@ -18,8 +18,7 @@ from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
-from tiltfit.optimize.lbfgs import minimise
-from tiltfit.optimize.measure import steepest
+from tiltfit.optimize.lbfgs import minimise, steepest
 from tiltfit.projections.moment import add_ridge
 
 

@@ -29,8 +29,7 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.model import linear
-from tiltfit.optimize.lbfgs import minimise
-from tiltfit.optimize.measure import steepest
+from tiltfit.optimize.lbfgs import minimise, steepest
 from tiltfit.penalties.interval import box
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.moment import moment_objective

@@ -20,8 +20,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.methods.history import Development, Fit, Journal, Round
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.optimize.lbfgs import minimise
-from tiltfit.optimize.measure import Measure
+from tiltfit.optimize.lbfgs import Measure, minimise
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Start
 

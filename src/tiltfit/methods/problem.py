@@ -24,7 +24,7 @@ from tiltfit.features.merging import Merging
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.methods.shards import ModelHalf, Shard, gradient_sums, known_sums, model_sums
 from tiltfit.models.model import Model, linear
-from tiltfit.optimize.measure import Measure, steepest
+from tiltfit.optimize.lbfgs import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
 from tiltfit.projections.shards import Prices

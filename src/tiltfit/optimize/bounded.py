@@ -3,15 +3,11 @@ our result type."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from tiltfit.arrays import FloatArray
-from tiltfit.optimize.result import Minimum, Stop
-
-Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+from tiltfit.optimize.result import Minimum, Objective, Stop
 
 _FAR = 1e15
 """The bound of a variable that has none. If every variable is bounded on both sides, the first step of L-BFGS-B is the

@@ -15,10 +15,11 @@ The gradient of ``Printed`` is that before the ridge of its own step, as in the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 
+from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
 
 
@@ -40,28 +41,10 @@ class LazyTable:
 
     def move(self, which: IntArray, steps: FloatArray, share: float = 1.0) -> None:
         """Take these steps, or a share of them."""
-        from tiltfit.kernels.lazy import take_steps
-
-        take_steps(self.value, which, steps, share)
+        kernels.lazy.take_steps(self.value, which, steps, share)
 
     def copy(self) -> LazyTable:
         return LazyTable(self.value.copy(), self.square.copy(), self.settled.copy(), self.free)
-
-
-class Rule(Protocol):
-    """The length of a step, and the effect of the ridge meanwhile."""
-
-    @property
-    def squares(self) -> bool: ...
-    @property
-    def ridge_first(self) -> bool: ...
-    def tick(self, t: float, ridge: float) -> float: ...
-    def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray: ...
-    @property
-    def limit(self) -> float: ...
-    def steps(
-        self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
-    ) -> FloatArray: ...
 
 
 @dataclass(frozen=True)
@@ -69,16 +52,14 @@ class Adaptive:
     """ρ = ``reach``/``size``: so far may the first step move a score, where attributes of an instance sum to ``size``
     on average. So the scale of the attributes does not matter."""
 
+    squares: ClassVar[bool] = True
+    ridge_first: ClassVar[bool] = True
+    """True if a gradient is taken after the ridge of its own step."""
+    limit: ClassVar[float] = 1.0
+    """Which share of the way to where labels and constraints pull a step may go: beyond, nothing would call it back
+    from where a constraint holds by itself."""
+
     reach: float
-
-    @property
-    def squares(self) -> bool:
-        return True
-
-    @property
-    def ridge_first(self) -> bool:
-        """True if a gradient is taken after the ridge of its own step."""
-        return True
 
     def tick(self, t: float, ridge: float) -> float:
         """The time that an instance takes on the clock; ``ridge``: α/n."""
@@ -86,40 +67,25 @@ class Adaptive:
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
         """The weights of these rows, ridge included."""
-        from tiltfit.kernels.lazy import settle_adaptive
-
         rate = self.reach / size
-        return settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
-
-    @property
-    def limit(self) -> float:
-        """Which share of the way to where labels and constraints pull a step may go: beyond, nothing would call it back
-        from where a constraint holds by itself."""
-        return 1.0
+        return kernels.lazy.settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
 
     def steps(
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
     ) -> FloatArray:
         """How far these rows go, which have their ridge; S is brought up to date."""
-        from tiltfit.kernels.lazy import adaptive_steps
-
-        return adaptive_steps(table.value, table.square, which, gradient, self.reach / size)
+        return kernels.lazy.adaptive_steps(table.value, table.square, which, gradient, self.reach / size)
 
 
 @dataclass(frozen=True)
 class Printed:
     """η_t = 1/(t + 1/η₀); ``eta0``: η₀."""
 
+    squares: ClassVar[bool] = False
+    ridge_first: ClassVar[bool] = False
+    limit: ClassVar[float] = float("inf")
+
     eta0: float
-
-    @property
-    def squares(self) -> bool:
-        return False
-
-    @property
-    def ridge_first(self) -> bool:
-        """True if a gradient is taken after the ridge of its own step."""
-        return False
 
     def step(self, t: float) -> float:
         """η_t, t counting instances from 1."""
@@ -131,14 +97,7 @@ class Printed:
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
         """The weights of these rows, ridge included."""
-        from tiltfit.kernels.lazy import settle_plain
-
-        return settle_plain(table.value, table.settled, which, clock, table.free)
-
-    @property
-    def limit(self) -> float:
-        """None: as in the paper."""
-        return float("inf")
+        return kernels.lazy.settle_plain(table.value, table.settled, which, clock, table.free)
 
     def steps(
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
@@ -146,3 +105,7 @@ class Printed:
         """How far these rows go, which get their ridge up to ``clock``."""
         self.rows(table, which, clock, size)
         return self.step(t) * gradient
+
+
+Rule = Adaptive | Printed
+"""The length of a step, and the effect of the ridge meanwhile."""

@@ -1,11 +1,15 @@
-"""The result of an optimiser, and why a search ended."""
+"""What optimisers share: the function they minimise, their result, and why a search ended."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
 from tiltfit.arrays import FloatArray
+
+Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+"""Value and gradient."""
 
 
 class Stop(Enum):
