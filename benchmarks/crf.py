@@ -38,7 +38,7 @@ from benchmarks.training import Timed, constrained, labelled_words, model, super
 from tiltfit import Constraint
 from tiltfit.execution.workers import Workers
 from tiltfit.features.chains import ChainFeatures
-from tiltfit.methods.alternating import moment_target
+from tiltfit.methods.alternating_projections import moment_target
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem

@@ -30,7 +30,7 @@ from tiltfit import Constraint, expect
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import Direction
-from tiltfit.methods.alternating import moment_target
+from tiltfit.methods.alternating_projections import moment_target
 from tiltfit.methods.generalized_expectation import ExpectationPenalty
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.moment import moment_objective

@@ -21,9 +21,9 @@ from tiltfit.inference.chain import Chains
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import Grounding, ground
 from tiltfit.projections.information import Start
-from tiltfit.projections.strength import Strength
 from tiltfit.samples.sample import Sample
 
 NOTHING = np.empty(0, dtype=np.intp)

@@ -67,9 +67,9 @@ def test_a_scattered_target_is_that_target(workers, density):
     target[rng.random(n) >= density] = 0.0
     alpha = np.broadcast_to(np.float64(0.3), n)
     found = []
-    for given in (target, Scattered.of(target)):
+    for given in ({"target": target}, {"scattered": Scattered.of(target)}):
         gradient = before.copy()
-        found.append((add_ridge(alpha, weights, gradient, Workers(workers), target=given), gradient))
+        found.append((add_ridge(alpha, weights, gradient, Workers(workers), **given), gradient))
     (dense, expected), (few, gradient) = found
     assert few == pytest.approx(dense, rel=1e-12)
     assert dense == pytest.approx(0.15 * weights @ weights - weights @ target, rel=1e-9)

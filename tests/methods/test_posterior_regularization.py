@@ -21,7 +21,7 @@ from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
-from tiltfit.methods import posterior_regularization as module
+from tiltfit.methods import expectation_maximization as module
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
 from tiltfit.models.generative import Generative, MultinomialNaiveBayes

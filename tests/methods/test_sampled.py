@@ -7,8 +7,9 @@ import pytest
 
 from tiltfit import TiltTagger, expect, word
 from tiltfit.errors import UnsupportedError
-from tiltfit.methods import alternating as module
-from tiltfit.methods.alternating import alternate_sampled
+from tiltfit.methods import alternating_projections as module
+from tiltfit.methods.alternating_projections import alternate_sampled
+from tiltfit.methods.history import WINDOW, settled
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation
 from tiltfit.optimize.result import Minimum, Stop
@@ -90,11 +91,11 @@ def test_joint_needs_the_objective():
 
 def test_when_a_gradient_no_longer_falls():
     falling = [0.5**k for k in range(20)]
-    assert not any(module.settled(falling[:n]) for n in range(20))
-    noise = ([1.0, 0.9, 1.1, 0.95, 1.05, 1.0] * 4)[: 2 * module.WINDOW]
-    assert not module.settled(noise[:-1])
-    assert module.settled(noise)
-    assert module.settled([*falling[:6], *[0.03] * (2 * module.WINDOW)])
+    assert not any(settled(falling[:n]) for n in range(20))
+    noise = ([1.0, 0.9, 1.1, 0.95, 1.05, 1.0] * 4)[: 2 * WINDOW]
+    assert not settled(noise[:-1])
+    assert settled(noise)
+    assert settled([*falling[:6], *[0.03] * (2 * WINDOW)])
 
 
 def test_only_weights_of_the_noise_are_averaged(monkeypatch):

@@ -24,7 +24,7 @@ from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.language.scheme import invalid
-from tiltfit.methods.alternating import alternate
+from tiltfit.methods.alternating_projections import alternate
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem

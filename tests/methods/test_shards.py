@@ -14,10 +14,10 @@ from tests.methods.test_descent import caught
 from tiltfit import TiltClassifier, TiltTagger, expect, word
 from tiltfit.errors import UnsupportedError
 from tiltfit.execution.sums import Moments, Serial, Threads
-from tiltfit.methods.alternating import alternate
+from tiltfit.methods.alternating_projections import alternate
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
-from tiltfit.methods.shards import gradient_sums, model_sums
+from tiltfit.methods.problem import gradient_sums, model_sums
 from tiltfit.projections.information import Dual
 from tiltfit.projections.shards import Prices, ending_of, tilted_sums
 

@@ -14,7 +14,7 @@ from tests.oracles.tilts import label_features, label_tilt
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
 from tiltfit.inference.independent import Independent
-from tiltfit.methods.alternating import alternate
+from tiltfit.methods.alternating_projections import alternate
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem

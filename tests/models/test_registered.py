@@ -15,7 +15,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
-from tiltfit.methods.alternating import alternate
+from tiltfit.methods.alternating_projections import alternate
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Problem

@@ -14,15 +14,16 @@ from functools import cached_property
 
 import numpy as np
 from scipy.special import entr, logsumexp
+from tests.oracles.tilts import information_projection
 
 from tiltfit.data.sequences import as_sequences
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.relations import About, DistributedAs
+from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import Grounded, Grounding, ground
-from tiltfit.projections.information import Projection, information_projection
-from tiltfit.projections.strength import Strength
+from tiltfit.projections.information import Projection
 from tiltfit.samples.sample import Sample
 
 BETA = 0.05

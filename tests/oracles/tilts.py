@@ -1,4 +1,4 @@
-"""Tilts of independent positions, made directly, without constraints."""
+"""Tilts of independent positions, made directly, without constraints; and projections of log p onto a tilt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from scipy import sparse
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.independent import Independent
-from tiltfit.projections.information import Tilt
+from tiltfit.projections.information import Start, Tilt, project
+from tiltfit.projections.shards import TiltShard
 
 
 def label_features(fires, events):
@@ -19,3 +20,8 @@ def label_features(fires, events):
 
 def label_tilt(features, penalty, weight, support, offset, workers=None, instances=None):
     return Tilt(Independent(len(weight)), features, penalty, weight, support, offset, workers or Workers(), instances)
+
+
+def information_projection(tilt, base, *, start=None, **options):
+    """Project ``base`` (log p, −inf where a label is forbidden). ``start``: duals of an earlier projection."""
+    return project(tilt, [TiltShard(tilt, base)], start=None if start is None else Start(start), **options)

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.oracles.primal import primal_optimum
-from tests.oracles.tilts import label_features, label_tilt
+from tests.oracles.tilts import information_projection, label_features, label_tilt
 
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Potentials
 from tiltfit.penalties import interval, kl
 from tiltfit.penalties.stacked import stack
-from tiltfit.projections.information import information_projection
 from tiltfit.projections.instances import InstanceRows
 
 # The penalty, and the same thing said to the oracle.

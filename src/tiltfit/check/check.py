@@ -26,8 +26,8 @@ from tiltfit.check.support import Overlap, Support, Supports, find_disputes, fin
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ConflictError, TiltfitWarning
 from tiltfit.language.constraint import ConstraintSet
+from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import ground
-from tiltfit.projections.strength import Strength
 
 
 @dataclass(frozen=True)

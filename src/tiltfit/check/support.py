@@ -1,7 +1,7 @@
 """The places where each constraint applies, its words that occur nowhere, and the places where constraints meet.
 
 A constraint points to a label where its condition fires, if it expects more than half there to have its labels (as it
-votes, ``methods.majority_vote``). Two constraints dispute a position if both point there and no label suits both:
+votes, ``methods.vote``). Two constraints dispute a position if both point there and no label suits both:
 
     Jaccard(a, b) = |a fires and b fires| / |a fires or b fires|
 """
@@ -22,7 +22,7 @@ from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.sentences import describe, titled
-from tiltfit.methods.majority_vote import majority_vote
+from tiltfit.methods.vote import majority_vote
 from tiltfit.projections.components import whole_statistic
 from tiltfit.projections.grounding import refuse_for_documents
 

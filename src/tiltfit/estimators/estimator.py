@@ -57,8 +57,8 @@ from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.models.registry import kind_of, make_model
 from tiltfit.optimize.result import Stop
+from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
-from tiltfit.projections.strength import Strength
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.samples.labels import warn_unspoken_classes

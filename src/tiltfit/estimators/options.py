@@ -16,13 +16,13 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.priced import HOW
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
-from tiltfit.methods.majority_vote import Votes, majority_vote
 from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
+from tiltfit.methods.vote import Votes, majority_vote
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.registry import MODELS, model_names
-from tiltfit.projections.strength import Strength
+from tiltfit.projections.components import Strength
 from tiltfit.samples.task import DOCUMENTS, SEQUENCES, Task
 
 SCALES = ("unit", "support")

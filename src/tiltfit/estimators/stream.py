@@ -24,10 +24,9 @@ from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
 from tiltfit.penalties.penalty import Penalty
-from tiltfit.projections.components import penalty_of
+from tiltfit.projections.components import PRIOR_RATE, Strength, penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
-from tiltfit.projections.strength import PRIOR_RATE, Strength
 from tiltfit.report.outcome import report_stream
 
 if TYPE_CHECKING:

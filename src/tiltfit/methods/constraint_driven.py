@@ -32,10 +32,21 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, TiltfitWarning, did_you_mean
 from tiltfit.language.sentences import titled
-from tiltfit.methods.checks import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Case, Method, Run, Training, final_evaluation
+from tiltfit.methods.method import (
+    Case,
+    Method,
+    Run,
+    Training,
+    check_number,
+    check_whole,
+    final_evaluation,
+    is_real,
+    more_rounds,
+    refuse_constraints,
+    wrong_option,
+)
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Family
@@ -161,18 +172,10 @@ class _Rounds:
             estimated = fitted.x
             weights = self._estimation.average(self._options.tau, self._supervised, estimated, target)
             value, gradient = self._estimation.value(weights, target)
-            one = Round(
-                round=number,
-                max_iter=self._options.max_rounds,
-                objective=value,
-                information=information,
-                moment=value,
-                gap=0.0,
-                worst_violation=np.nan,
-                gradient=steepest(gradient),
-                evaluations=fitted.n_eval,
+            one = Round.undivided(
+                number, self._options.max_rounds, value, steepest(gradient), fitted.n_eval, worst_violation=np.nan
             )
-            if journal.add(one, weights):
+            if journal.add(replace(one, information=information), weights):
                 break
         return weights, journal.stop or Stop.UNSTABLE
 

@@ -52,7 +52,7 @@ def alternate_descending(problem: Problem, start: FloatArray, run: Run) -> Fit:
             if gradient is not None:
                 weights -= step * gradient
             t += 1
-        if journal.add(Round.of(number, run.max_iter, now, evaluations=len(instances)), weights):
+        if journal.add(Round.of(number, run.max_iter, now, len(instances)), weights):
             break
     weights = journal.settle(weights)
     return journal.finished(weights, active.evaluate(weights, last, tol), journal.stop or stop)

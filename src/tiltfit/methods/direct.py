@@ -1,9 +1,13 @@
-"""Objectives that look at the model alone, without any q:
+"""Objectives that look at the model alone, without any q to be found:
 
     O(λ) = Σ_labelled w·(−log p_λ(y|x)) + ½‖λ‖²_α + γ·[Σ_partly w·(−log p_λ(what is known|x)) + R(p_λ)]
 
 minimised by one L-BFGS over λ. R is what methods differ in: a penalty on the model's own expectations (generalized
 expectation) or its entropy on unlabelled instances. Alternating projections have min_q [D(q‖p_λ) + U(m(q))] there.
+
+Soft labels are one moment projection with q given (Eq. 9):
+
+    min_λ  Σ_labelled −w log p_λ(y|x) + γ·Σ_soft −w Σ_y q(y) log p_λ(y|x) + ½·α‖λ‖²
 """
 
 from __future__ import annotations
@@ -13,13 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiltfit.arrays import FloatArray
+from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
+from tiltfit.models.model import linear
 from tiltfit.optimize.lbfgs import minimise, steepest
-from tiltfit.projections.moment import add_ridge
+from tiltfit.projections.moment import add_ridge, moment_objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +37,10 @@ class Term:
 
 
 def minimise_directly(training: Training, term: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
-    """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)|. In the end q is the projection of the model found."""
+    """Minimise O from ``start``, with R = ``term``."""
     problem, known = training.problem, known_part(training)
-    journal = Journal(run.callback, run.development)
-    journal.begin(start)
-    trials: list[tuple[float, float]] = []  # values and violations since the last accepted step
-    evaluations = 0
 
-    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal evaluations
-        evaluations += 1
+    def objective(weights: FloatArray) -> Term:
         more = term(weights)
         gradient = more.gradient
         gradient *= problem.gamma
@@ -52,33 +51,66 @@ def minimise_directly(training: Training, term: Callable[[FloatArray], Term], st
             now = known.evaluate(weights, None, 1e-8)
             gradient += now.gradient
             value += now.value
-        trials.append((value, more.worst_violation))
-        return value, gradient
+        return Term(value, gradient, more.worst_violation)
 
-    def progress(_: int, value: float, slope: float, weights: FloatArray) -> bool:
+    return _minimised(training, objective, start, run, float(np.sum(problem.weight)))
+
+
+def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
+    """Fit to the labelled rows and to ``q`` (rows × classes) on the rows ``soft``.
+
+    What the model cannot have (``base=`` of 0) is taken out of q; rows of which nothing is left are not used.
+    """
+    problem, q = training.problem, q.copy()
+    q[problem.labelled] = np.eye(q.shape[1])[problem.labels[problem.labelled]]
+    if problem.model.base is not None:
+        q[np.isneginf(problem.model.base.node)] = 0.0
+    mass = q.sum(axis=1, keepdims=True)
+    keep = np.union1d(problem.labelled, soft)
+    keep = keep[mass[keep, 0] > 0]
+    few = problem.take(keep)
+    weight, base = few.omega, few.model.base
+    mass = weight[:, None] * (q[keep] / mass[keep])
+    target = linear(few.model, "fitting soft labels").features.expect(mass)
+    constant = 0.0 if base is None else float(np.sum(mass * np.where(np.isneginf(base.node), 0.0, base.node)))
+
+    def objective(weights: FloatArray) -> Term:
+        value, gradient = moment_objective(few.model.moments(weights, weight), weights, target, few.alpha)
+        return Term(value - constant, gradient)
+
+    return _minimised(training, objective, start, run, float(weight.sum()))
+
+
+def _minimised(
+    training: Training, objective: Callable[[FloatArray], Term], start: FloatArray, run: Run, total: float
+) -> Fit:
+    """L-BFGS from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, of data that weigh ``total``. In the end q is the
+    projection of the model found."""
+    journal = Journal(run.callback, run.development)
+    journal.begin(start)
+    trials: list[tuple[float, float]] = []  # values and violations since the last accepted step
+    evaluations = 0
+
+    def evaluate(weights: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal evaluations
+        evaluations += 1
+        now = objective(weights)
+        trials.append((now.value, now.worst_violation))
+        return now.value, now.gradient
+
+    def progress(number: int, value: float, slope: float, weights: FloatArray) -> bool:
         # A line search may accept an earlier trial than its last.
         accepted = next(trial for trial in reversed(trials) if trial[0] == value)
         trials[:] = [accepted]
-        told = Round(
-            round=len(journal.rounds) + 1,
-            max_iter=run.max_iter,
-            objective=value,
-            information=value,
-            moment=value,
-            gap=0.0,
-            worst_violation=accepted[1],
-            gradient=slope,
-            evaluations=evaluations,
-        )
-        return journal.add(told, weights)
+        one = Round.undivided(number, run.max_iter, value, slope, evaluations, worst_violation=accepted[1])
+        return journal.add(one, weights)
 
-    limit = max(run.tol * steepest(objective(np.zeros(len(start)))[1]), 1e-12 * float(np.sum(problem.weight)))
-    found = minimise(
-        objective, start, gradient_tol=limit, max_iter=run.max_iter, progress=progress, workers=problem.model.workers
-    )
+    limit = max(run.tol * steepest(evaluate(np.zeros(len(start)))[1]), 1e-12 * total)
+    workers = training.problem.model.workers
+    found = minimise(evaluate, start, gradient_tol=limit, max_iter=run.max_iter, progress=progress, workers=workers)
     weights = journal.settle(found.x)
-    value = found.value if weights is found.x else objective(weights)[0]
-    final = final_evaluation(problem, weights, value, found.gradient)
+    value = found.value if weights is found.x else evaluate(weights)[0]
+    final = final_evaluation(training.problem, weights, value, found.gradient)
     return journal.finished(weights, final, journal.stop or found.stop, learned_from=False)
 
 

@@ -21,10 +21,9 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import Direction
-from tiltfit.methods.checks import check_number
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Method, Run, Training
+from tiltfit.methods.method import Method, Run, Training, check_number
 from tiltfit.models.model import Model
 
 _SHARE = 0.02

@@ -6,10 +6,6 @@ e_t(y) ≥ 0 is how well label y agrees with the evidence at position t. Evidenc
 and the sum is then the probability of what is left: the marginal likelihood of a partly labelled sequence. It is Eq. 6
 with rules and without constraints, so the solver is that of alternating projections. Instances without any evidence add
 nothing.
-
-Soft labels are another kind of evidence: one moment projection with q given (Eq. 9),
-
-    min_λ  Σ_labelled −w log p_λ(y|x) + γ·Σ_soft −w Σ_y q(y) log p_λ(y|x) + ½·α‖λ‖².
 """
 
 from __future__ import annotations
@@ -24,15 +20,12 @@ from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.errors import TiltfitWarning
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.potentials import Potentials
-from tiltfit.methods.history import Fit, Journal, Round
+from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run, Training, final_evaluation
-from tiltfit.methods.problem import Evaluation, Problem
-from tiltfit.models.model import linear
-from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.methods.problem import Problem
 from tiltfit.penalties.interval import box
 from tiltfit.projections.information import Tilt
-from tiltfit.projections.moment import moment_objective
 
 
 def said_by_labels(training: Training) -> BoolArray:
@@ -83,51 +76,6 @@ def with_report(training: Training, found: Fit) -> Fit:
     """The same fit with q as the projection of its model onto the constraints of ``training``."""
     final = final_evaluation(training.problem, found.weights, found.objective, found.weights[:0])
     return replace(found, projection=final.projection)
-
-
-def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
-    """Fit to the labelled rows and to ``q`` (rows × classes) on the rows ``soft``.
-
-    What the model cannot have (``base=`` of 0) is taken out of q; rows of which nothing is left are not used.
-    """
-    q = q.copy()
-    q[training.problem.labelled] = np.eye(q.shape[1])[training.problem.labels[training.problem.labelled]]
-    if training.problem.model.base is not None:
-        q[np.isneginf(training.problem.model.base.node)] = 0.0
-    mass = q.sum(axis=1, keepdims=True)
-    keep = np.union1d(training.problem.labelled, soft)
-    keep = keep[mass[keep, 0] > 0]
-    return with_report(training, _fit_soft(training.problem.take(keep), q[keep] / mass[keep], start, run))
-
-
-def _fit_soft(problem: Problem, q: FloatArray, start: FloatArray, run: Run) -> Fit:
-    """L-BFGS over λ, until max|∇| ≤ tol·max|∇ at 0|."""
-    weight, base = problem.omega, problem.model.base
-    mass = weight[:, None] * q
-    target = linear(problem.model, "fitting soft labels").features.expect(mass)
-    constant = 0.0 if base is None else float(np.sum(mass * np.where(np.isneginf(base.node), 0.0, base.node)))
-    journal = Journal(run.callback, run.development)
-    journal.begin(start)
-    evaluations = 0
-
-    def objective(weights: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal evaluations
-        evaluations += 1
-        value, gradient = moment_objective(problem.model.moments(weights, weight), weights, target, problem.alpha)
-        return value - constant, gradient
-
-    def progress(number: int, value: float, largest: float, weights: FloatArray) -> bool:
-        one = Round(number, run.max_iter, value, value, value, 0.0, 0.0, largest, evaluations)
-        return journal.add(one, weights)
-
-    limit = run.tol * steepest(objective(np.zeros(len(start)))[1])
-    found = minimise(
-        objective, start, gradient_tol=max(limit, 1e-12 * float(weight.sum())), max_iter=run.max_iter,
-        progress=progress, workers=problem.model.workers,
-    )  # fmt: skip
-    kept = journal.settle(found.x)
-    value, gradient = objective(kept)
-    return journal.finished(kept, Evaluation(value, gradient, None), journal.stop or found.stop)
 
 
 def _tilt(problem: Problem, touched: IntArray, log_evidence: FloatArray) -> Tilt:

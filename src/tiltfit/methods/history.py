@@ -17,6 +17,9 @@ from tiltfit.methods.problem import Evaluation
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Projection
 
+WINDOW = 8  # rounds
+LOOSE = 0.5  # tolerance of sampled projections on the way: prices go on from round to round, as the chains do
+_FALLS = 0.95  # of the gradient from window to window: above, it no longer falls
 _UNSETTLED = "Soften a hard constraint with slack=, or use inference='exact'."
 
 
@@ -43,19 +46,26 @@ class Round:
     dev_score: float | None = None
 
     @staticmethod
-    def of(number: int, max_iter: int, now: Evaluation, **other: float) -> Round:
-        """The round that an evaluation describes, but for the fields in ``other``."""
-        plain = {
-            "objective": now.value,
-            "information": now.value,
-            "moment": now.value,
-            "gap": now.gap,
-            "worst_violation": now.worst_violation,
-            "evaluations": 0 if now.projection is None else now.projection.n_eval,
-        }
-        if "gradient" not in other:
-            plain["gradient"] = now.steepest
-        return Round(number, max_iter, **(plain | other))  # type: ignore[arg-type]
+    def undivided(
+        number: int,
+        max_iter: int,
+        value: float,
+        gradient: float,
+        evaluations: int,
+        *,
+        gap: float = 0.0,
+        worst_violation: float = 0.0,
+    ) -> Round:
+        """A round without half steps."""
+        return Round(number, max_iter, value, value, value, gap, worst_violation, gradient, evaluations)
+
+    @staticmethod
+    def of(number: int, max_iter: int, now: Evaluation, evaluations: int, **halves: float) -> Round:
+        """The round that an evaluation describes. ``halves``: the objective after its half steps, if it has some."""
+        plain = Round.undivided(
+            number, max_iter, now.value, now.steepest, evaluations, gap=now.gap, worst_violation=now.worst_violation
+        )
+        return replace(plain, **halves)  # type: ignore[arg-type]
 
 
 Callback = Callable[[Round], bool | None]
@@ -197,3 +207,18 @@ class Journal:
             self._in_vain = 0
         if self.best is None or score >= self.best.score:
             self.best = Best(self.rounds[-1].round, score, weights.copy())
+
+
+def settled(gradients: list[float]) -> bool:
+    """True if they no longer fall from one window of rounds to the next."""
+    if len(gradients) < 2 * WINDOW:
+        return False
+    return min(gradients[-WINDOW:]) > _FALLS * min(gradients[:-WINDOW][-WINDOW:])
+
+
+def remaining(drop: float, last_drop: float) -> float:
+    """Σ of the drops to come if they keep shrinking as the last two did: drop·r/(1 − r)."""
+    if not np.isfinite(last_drop) or last_drop <= 0:
+        return np.inf
+    ratio = min(max(drop, 0.0) / last_drop, 1.0)
+    return np.inf if ratio == 1.0 else max(drop, 0.0) * ratio / (1 - ratio)

@@ -75,18 +75,10 @@ def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) 
 
     def progress(_: int, value: float, largest: float, weights: FloatArray) -> bool:
         accepted = search.accept(value)
-        one = Round(
-            round=len(rounds) + 1,
-            max_iter=run.max_iter,
-            objective=value,
-            information=value,
-            moment=value,
-            gap=accepted.gap,
-            worst_violation=accepted.worst_violation,
-            gradient=largest,
-            evaluations=search.evaluations,
+        number, figures = len(rounds) + 1, {"gap": accepted.gap, "worst_violation": accepted.worst_violation}
+        return journal.add(
+            Round.undivided(number, run.max_iter, value, largest, search.evaluations, **figures), weights
         )
-        return journal.add(one, weights)
 
     limit = problem.gradient_tol(run.tol, measure=measure, start=start)
     journal.begin(start)
@@ -131,9 +123,7 @@ class _Search:
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
         outer = self._trials[-1].steepest if self._trials else np.inf
         now = self._problem.evaluate(weights, self.last, min(max(self._follow * outer, _TIGHTEST), _LOOSEST))
-        self._trials.append(
-            _Trial.of(now, self._measure)
-        )  # not `now` itself, whose gradient is as large as the weights
+        self._trials.append(_Trial.of(now, self._measure))  # not `now`, whose gradient is as large as the weights
         self.evaluations += 1
         self.last = now.start or self.last
         return now.value, now.gradient

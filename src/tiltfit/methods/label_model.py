@@ -4,7 +4,7 @@
     min_λ  Σ_labelled −log p_λ(y|x) + γ·Σ_voted −Σ_y P(y|fires) log p_λ(y|x) + ½·α‖λ‖²
 
 Constraints are the sources: where its condition fires, a constraint votes for the labels of its event, elsewhere it
-abstains (``methods.majority_vote``). Given the label they are independent. How often each fires on its own labels and
+abstains (``methods.vote``). Given the label they are independent. How often each fires on its own labels and
 on others is found by EM on all rows: sources that agree with others earn trust. Rows with known labels have them; a set
 in y leaves its members. A share u that a constraint states counts as ``strength`` more firings of which a share u was
 right. π is what constraints without a condition state (``distributed_as``, ``about``, ``between``, ``exactly``), else
@@ -31,12 +31,11 @@ from scipy.special import logsumexp
 from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.values import match
-from tiltfit.methods.checks import check_number, check_whole
-from tiltfit.methods.evidence import fit_evidence, fit_soft_labels, said_by_labels, with_evidence
+from tiltfit.methods.direct import fit_soft_labels
+from tiltfit.methods.evidence import fit_evidence, said_by_labels, with_evidence
 from tiltfit.methods.history import Fit
-from tiltfit.methods.majority_vote import Votes
-from tiltfit.methods.method import Method, Run, Training
-from tiltfit.methods.vote import nothing_voted, votes_of
+from tiltfit.methods.method import Method, Run, Training, check_number, check_whole
+from tiltfit.methods.vote import Votes, nothing_voted, votes_of
 from tiltfit.methods.vote import roles as roles_of_votes
 
 _EVEN = 1.0  # rows of each class that are imagined before the balance is estimated

@@ -25,12 +25,11 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import Relation
 from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
-from tiltfit.methods.checks import check_number, is_real, wrong_option
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.majority_vote import Votes
-from tiltfit.methods.method import Method, Run, Training
+from tiltfit.methods.method import Method, Run, Training, check_number, is_real, wrong_option
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.vote import Votes
 from tiltfit.models.model import Model
 from tiltfit.penalties.kl import kl
 

@@ -5,6 +5,11 @@
 
 with q clamped to the label on labelled instances and ω = w there, γ·w on unlabelled ones. Both solvers are ways to
 minimise it: ``alternating`` holds q fixed between information projections, ``joint`` does not.
+
+An evaluation is sums over shards of the data (``execution.sums``), by three kinds of tasks: ``model_sums`` infers p,
+those of ``projections.shards`` tilt it to some prices (as often as the search for them needs), and ``gradient_sums``
+pulls ω·(p − q) back to the weights. Weights and prices go to a shard; sums come back and, once per evaluation, q of the
+touched instances (``ending_of``).
 """
 
 from __future__ import annotations
@@ -12,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,15 +25,14 @@ import numpy.typing as npt
 from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
-from tiltfit.execution.sums import Executor, Serial
+from tiltfit.execution.sums import Executor, Moments, Serial
 from tiltfit.features.merging import Merging
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.methods.shards import ModelHalf, Shard, gradient_sums, known_sums, model_sums
 from tiltfit.models.model import Model, linear
 from tiltfit.optimize.lbfgs import Measure, steepest
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
-from tiltfit.projections.shards import Prices
+from tiltfit.projections.shards import Prices, TiltShard
 
 _SERIAL = Serial()
 
@@ -48,6 +53,11 @@ class Evaluation:
     def start(self) -> Start | None:
         """The place where the next projection may begin."""
         return None if self.projection is None else self.projection.start
+
+    @property
+    def n_eval(self) -> int:
+        """How often the information projection evaluated its dual."""
+        return self.projection.n_eval if self.projection is not None else 0
 
     @property
     def gap(self) -> float:
@@ -127,10 +137,10 @@ class Problem:
             prices = projection.broadcast(weights, self.tilt.features.n_rows)
             if projection.sampling is not None:
                 shards[0].tilted_at(weights).remember(prices, projection.marginals)
-        gradient, target, constant = sums(gradient_sums, shards, prices).expectation, None, 0.0
+        gradient, known, constant = sums(gradient_sums, shards, prices).expectation, None, 0.0
         if self.model.linear is not None:
-            target, constant = self._known_target
-        value += add_ridge(self.alpha, weights, gradient, self.model.workers, target=target)
+            known, constant = self._known_target
+        value += add_ridge(self.alpha, weights, gradient, self.model.workers, scattered=known)
         return Evaluation(value - constant, gradient, projection)
 
     @property
@@ -149,21 +159,22 @@ class Problem:
         return [self._part(block) for block in blocks if len(block)]
 
     def _part(self, block: IntArray) -> Shard:
-        place = self.place_in_tilt[block]
-        touched, tilt, rows = np.flatnonzero(place >= 0), None, np.empty(0, dtype=np.intp)
+        touched, place = self._touched_among(block)
+        tilt, rows = None, np.empty(0, dtype=np.intp)
         if self.tilt is not None and len(touched):
-            tilt, rows = self.tilt.part(place[touched])
-        few = replace(
-            self,
-            model=self.model.take(block),
-            labels=self.labels[self.model.structure.positions(block)],
-            weight=self.weight[block],
-            tilt=tilt,
-            touched=touched,
-            n_shards=1,
-            executor=_SERIAL,
-        )
-        return Shard(few, rows)
+            tilt, rows = self.tilt.part(place)
+        return Shard(self._on(block, tilt=tilt, touched=touched, n_shards=1, executor=_SERIAL), rows)
+
+    def _touched_among(self, instances: IntArray) -> tuple[IntArray, IntArray]:
+        """Which of some instances are touched, and the numbers of these among the touched ones."""
+        place = self.place_in_tilt[instances]
+        touched = np.flatnonzero(place >= 0)
+        return touched, place[touched]
+
+    def _on(self, instances: IntArray, **changed: Any) -> Problem:
+        """The problem on some instances, but for the fields ``changed``."""
+        labels = self.labels[self.model.structure.positions(instances)]
+        return replace(self, model=self.model.take(instances), labels=labels, weight=self.weight[instances], **changed)
 
     def known_moments(self) -> FloatArray:
         """Σ_labelled w·f(x, y)."""
@@ -172,20 +183,20 @@ class Problem:
         return linear(self.model, "a sum of features").features.expect(node, self._known_edges)
 
     def residual(
-        self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals], *, known: bool = True
+        self, weights: FloatArray, projected: Callable[[Potentials, FloatArray], Marginals]
     ) -> tuple[float, FloatArray, FloatArray | None]:
         """Σ_labelled w·(−log p_λ(y|x)), and ω·(p − q) on nodes and edges, whose moments are the gradient.
 
-        ``projected``: q on the touched instances, of their potentials under the model and log Z. ``known`` False:
-        without the scores of known labels, and q on labelled instances, which the caller knows as moments.
+        ``projected``: q on the touched instances, of their potentials under the model and log Z.
         """
-        half = self.model_half(weights, known=known)
+        half = self.model_half(weights, known=True)
         if half.here is not None:
             self.subtract(projected(half.here, half.log_z), half.node, half.edge)
         return half.value, half.node, half.edge
 
     def model_half(self, weights: FloatArray, *, known: bool) -> ModelHalf:
-        """``residual`` before q is known."""
+        """``residual`` before q is known. ``known`` False: without the scores of known labels, and q on labelled
+        instances, which the caller knows as moments."""
         model, structure = self.model, self.model.structure
         potentials = model.potentials(weights)
         value = -self._known_score(potentials) if known else 0.0
@@ -240,27 +251,17 @@ class Problem:
     def take(self, keep: IntArray) -> Problem:
         """The problem on some instances: all touched ones, or none of them (then without constraints)."""
         constrained = bool(np.isin(self.touched, keep).all()) and self.tilt is not None
-        return Problem(
-            model=self.model.take(keep),
-            labels=self.labels[self.model.structure.positions(keep)],
-            weight=self.weight[keep],
-            alpha=self.alpha,
-            gamma=self.gamma,
-            tilt=self.tilt if constrained else None,
-            touched=np.searchsorted(keep, self.touched) if constrained else np.empty(0, dtype=np.intp),
-            n_shards=self.n_shards,
-            executor=self.executor,
-        )
+        touched = np.searchsorted(keep, self.touched) if constrained else np.empty(0, dtype=np.intp)
+        return self._on(keep, tilt=self.tilt if constrained else None, touched=touched)
 
     def narrow(self, instances: IntArray) -> tuple[Problem, IntArray, IntArray]:
         """The problem on a few instances with the weights and constraints that matter there alone: which rows of the
         table of weights these are, and which shared rows. The ridge is left to the caller."""
         model, weights, kinds = linear(self.model, "solver='online'").narrow(instances)
-        place = self.place_in_tilt[instances]
-        touched = np.flatnonzero(place >= 0)
+        touched, place = self._touched_among(instances)
         tilt, rows = None, np.empty(0, dtype=np.intp)
         if self.tilt is not None and len(touched):
-            tilt, rows = self.tilt.take(place[touched], kinds)
+            tilt, rows = self.tilt.take(place, kinds)
         few = Problem(
             model=model,
             labels=self.labels[self.model.structure.positions(instances)],
@@ -371,3 +372,82 @@ class Problem:
         assert self._known_edges is not None
         pairs = np.flatnonzero(self._known_edges)
         return pairs, self._known_edges.reshape(-1)[pairs]
+
+
+class ModelHalf(NamedTuple):
+    """The residual before q is known: its value, ω·p on nodes and edges, and of touched instances potentials and
+    log Z."""
+
+    value: float
+    node: FloatArray
+    edge: FloatArray | None
+    here: Potentials | None
+    log_z: FloatArray
+
+
+class Shard:
+    """A part of a problem. ``rows``: the numbers of its rows of single instances among all (None: all).
+
+    Within an evaluation it remembers p and q at the last weights; a copy that was pickled does not, and computes them
+    anew.
+    """
+
+    def __init__(self, problem: Problem, rows: IntArray | None) -> None:
+        self.problem, self.rows = problem, rows
+        self._half: ModelHalf | None = None
+        self._tilted: TiltShard | None = None
+        self._weights: FloatArray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_half": None, "_tilted": None, "_weights": None}
+
+    def begin(self, weights: FloatArray) -> ModelHalf:
+        """p at these weights."""
+        known = self.problem.model.linear is None  # else the moments of known labels are the same whatever the weights
+        self._half, self._tilted, self._weights = self.problem.model_half(weights, known=known), None, weights
+        return self._half
+
+    def _half_at(self, weights: FloatArray) -> ModelHalf:
+        """p at these weights: remembered, or else inferred."""
+        if self._half is None or self._weights is None:
+            return self.begin(weights)
+        same = self._weights is weights or np.array_equal(self._weights, weights)
+        return self._half if same else self.begin(weights)
+
+    def tilted_at(self, weights: FloatArray | None) -> TiltShard:
+        """log p of the touched instances, and q there at the last prices."""
+        assert weights is not None
+        half, tilt = self._half_at(weights), self.problem.tilt
+        if self._tilted is None:
+            assert half.here is not None
+            assert tilt is not None
+            self._tilted = TiltShard(tilt, tilt.base(half.here, half.log_z, overwrite=True), self.rows)
+        return self._tilted
+
+    def gradient(self, prices: Prices) -> FloatArray:
+        """∂/∂λ of what the shard adds to O, but for the ridge and the known moments of a linear model."""
+        assert prices.weights is not None
+        half, problem = self._half_at(prices.weights), self.problem
+        if problem.tilt is not None:
+            problem.subtract(self.tilted_at(prices.weights).tilted(prices).marginals, half.node, half.edge)
+        self._half = self._tilted = self._weights = None
+        return problem.model.pull(prices.weights, half.node, half.edge)
+
+    @property
+    def count(self) -> float:
+        return float(np.sum(self.problem.weight))
+
+
+def model_sums(shard: Shard, weights: FloatArray) -> Moments:
+    """Task: Σ_labelled w·log Z, or −log p_λ(y|x) where the model is not linear."""
+    return Moments(shard.begin(weights).value, np.empty(0), shard.count)
+
+
+def gradient_sums(shard: Shard, prices: Prices) -> Moments:
+    """Task: the gradient of O at these weights and prices."""
+    return Moments(0.0, shard.gradient(prices), shard.count)
+
+
+def known_sums(shard: Shard, _: None) -> Moments:
+    """Task: Σ_labelled w·log q₀(y|x) and Σ_labelled w·f(x, y)."""
+    return Moments(shard.problem.known_base, shard.problem.known_moments(), shard.count)

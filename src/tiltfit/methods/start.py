@@ -18,8 +18,8 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
-from tiltfit.methods.alternating import moment_target
-from tiltfit.methods.posterior_regularization import Halves
+from tiltfit.methods.alternating_projections import moment_target
+from tiltfit.methods.expectation_maximization import Halves
 from tiltfit.methods.problem import Problem
 from tiltfit.models.model import linear
 from tiltfit.projections.moment import moment_projection

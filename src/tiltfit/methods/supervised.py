@@ -14,10 +14,10 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.methods.evidence import with_report
+from tiltfit.methods.expectation_maximization import Halves
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Method, Run, Training, final_evaluation
-from tiltfit.methods.posterior_regularization import Halves
 from tiltfit.methods.problem import Problem
 from tiltfit.optimize.result import Stop
 
@@ -35,7 +35,7 @@ def _closed_form(training: Training, run: Run) -> Fit:
     weights = halves.fit(counts)
     value = halves.cost(weights, counts)
     journal = Journal(run.callback, run.development)
-    journal.add(Round(1, run.max_iter, value, value, value, 0.0, 0.0, 0.0, evaluations=1), weights)
+    journal.add(Round.undivided(1, run.max_iter, value, gradient=0.0, evaluations=1), weights)
     final = final_evaluation(training.problem, weights, value, weights[:0])
     return journal.finished(journal.settle(weights), final, Stop.CLOSED_FORM, learned_from=False)
 

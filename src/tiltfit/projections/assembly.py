@@ -6,12 +6,12 @@ Rows are numbered component by component: the shared ones first, then those of s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
 
-from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.chain import Chains
@@ -25,10 +25,9 @@ from tiltfit.penalties.penalty import Penalty
 from tiltfit.penalties.stacked import stack
 from tiltfit.projections.components import Component
 from tiltfit.projections.information import Tilt
-from tiltfit.projections.instances import InstanceRows
+from tiltfit.projections.instances import InstanceRows, SequenceRows, sequence_rows
 from tiltfit.projections.kinds import refine
 from tiltfit.projections.rules import Forbidden
-from tiltfit.projections.sequences import SequenceRows, sequence_rows
 from tiltfit.samples.sample import Sample
 
 Priced = Callable[[Chains, tuple[Statistic, ...]], PricedChains]
@@ -52,24 +51,21 @@ class Shares:
         return np.asarray(sums[self.rows])
 
 
-@dataclass(frozen=True, eq=False)
-class Assembly:
-    """The tilt, and ``offset``: what labelled instances add to the sum of every row, shared or not."""
-
-    tilt: Tilt
-    shares: Shares | None
-    offset: FloatArray
-
-
 def assemble(
     found: list[Component], forbidden: Forbidden, touched: IntArray, sample: Sample, workers: Workers, priced: Priced
-) -> Assembly:
-    """``found``: components with rows, those with shared rows first. ``priced``: chains with statistics."""
+) -> tuple[Tilt, Shares | None, FloatArray]:
+    """The tilt, the shares among its rows, and what labelled instances add to the sum of every row, shared or not.
+
+    ``found``: components with rows, those with shared rows first. ``priced``: chains with statistics.
+    """
     positions = sample.structure.positions(touched)
     structure = sample.structure.take(touched)
     listed = [c for c in found if c.statistic is None and not (c.is_apart and structure.has_edges)]
     node, edge = (_parts(found, {id(c): c.terms for c in listed}, on_edges, sample) for on_edges in (False, True))
-    rules = _node_rules(forbidden, positions)
+    nothing = np.zeros((len(positions), len(sample.classes)))
+    rules = None
+    if forbidden.node is not None and forbidden.node[positions].any():
+        rules = Potentials(np.where(forbidden.node[positions], -np.inf, 0.0))
     parent, edge_here, whole = None, None, None
     if structure.chains is not None:
         chains, parent, edge_here, edge_rules = refine(
@@ -77,14 +73,12 @@ def assemble(
         )
         structure = chains
         if rules is not None or edge_rules is not None:
-            rules = Potentials(_zeros(positions, sample) if rules is None else rules.node, edge_rules)
+            rules = Potentials(nothing if rules is None else rules.node, edge_rules)
         statistics, whole, whole_rules = _whole_sequences(found, forbidden, touched, sample)
         if statistics:
             structure = priced(chains, statistics)
         if whole_rules is not None:
-            rules = Potentials(
-                _zeros(positions, sample) if rules is None else rules.node, rules.edge if rules else None, whole_rules
-            )
+            rules = replace(rules or Potentials(nothing), whole=whole_rules)
     shared, apart = ([c for c in found if c.is_apart == wanted] for wanted in (False, True))
     n_rows, n_shared = sum(map(len, found)), sum(map(len, shared))
     counts = [c.known_counts(sample.instance[c.terms[0].at], sample) for c in found]
@@ -97,11 +91,11 @@ def assemble(
         support=np.concatenate([np.empty(0), *(c.support for c in shared)]),
         offset=offset[:n_shared],
         workers=workers,
-        instances=_local_rows(apart, structure, _rows_from(node, n_shared), touched, sample) if apart else None,
+        instances=_local_rows(apart, structure, _only(node, node.row >= n_shared), touched, sample) if apart else None,
         parent=parent,
         rules=rules,
     )
-    return Assembly(tilt, _shares(found, structure, positions, sample), offset)
+    return tilt, _shares(found, structure, positions, sample), offset
 
 
 def _parts(found: list[Component], terms_of: dict[int, list[Term]], on_edges: bool, sample: Sample) -> Parts:
@@ -207,16 +201,6 @@ def _known_sums(node: Parts, edge: Parts, n_rows: int, sample: Sample) -> FloatA
     return sums
 
 
-def _node_rules(forbidden: Forbidden, positions: IntArray) -> Potentials | None:
-    if forbidden.node is None or not forbidden.node[positions].any():
-        return None
-    return Potentials(np.where(forbidden.node[positions], -np.inf, 0.0))
-
-
-def _zeros(positions: IntArray, sample: Sample) -> FloatArray:
-    return np.zeros((len(positions), len(sample.classes)))
-
-
 def _at(parts: Parts, positions: IntArray) -> Parts:
     return Parts(sparse.csr_array(parts.fires[positions]), parts.table, parts.row)
 
@@ -224,13 +208,11 @@ def _at(parts: Parts, positions: IntArray) -> Parts:
 def _first_rows(found: ConstraintFeatures, n: int) -> ConstraintFeatures:
     if found.n_rows == n:
         return found
-    keep = np.flatnonzero(found.node.row < n)
-    node = Parts(sparse.csr_array(found.node.fires[:, keep]), found.node.table[keep], found.node.row[keep])
-    return ConstraintFeatures(n, node, found.edge, found.whole)
+    return ConstraintFeatures(n, _only(found.node, found.node.row < n), found.edge, found.whole)
 
 
-def _rows_from(parts: Parts, first: int) -> Parts:
-    keep = np.flatnonzero(parts.row >= first)
+def _only(parts: Parts, wanted: BoolArray) -> Parts:
+    keep = np.flatnonzero(wanted)
     return Parts(sparse.csr_array(parts.fires[:, keep]), parts.table[keep], parts.row[keep])
 
 

@@ -25,10 +25,9 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.projections.assembly import Shares, assemble
-from tiltfit.projections.components import Component, components, with_rows
+from tiltfit.projections.components import Component, Strength, components, with_rates, with_rows
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.rules import Extremes, Forbidden, refuse_broken
-from tiltfit.projections.strength import Strength, with_rates
 from tiltfit.projections.violations import Violations, measure_violations
 from tiltfit.samples.sample import Sample
 
@@ -250,8 +249,7 @@ def _tilted(
     found: list[Component], forbidden: Forbidden, touched: IntArray, sample: Sample, how: Grounding
 ) -> dict[str, Any]:
     priced = partial(PricedChains.of, how=how.inference, seed=how.seed)
-    assembly = assemble(found, forbidden, touched, sample, how.workers, priced)
-    tilt = assembly.tilt
+    tilt, shares, offset = assemble(found, forbidden, touched, sample, how.workers, priced)
     forbidden.check(tilt, touched)
     extremes = Extremes(sample, forbidden, touched, how.workers, how.base)
     ends = np.cumsum([0, *map(len, found)])
@@ -260,8 +258,8 @@ def _tilted(
             continue
         is_free = tilt.rules is None and how.base is None and component.constraint.on != "all"
         if not is_free or tilt.structure.has_edges:
-            extremes.check(component, assembly.offset[ends[k] : ends[k + 1]])
-    return {"tilt": tilt, "shares": assembly.shares}
+            extremes.check(component, offset[ends[k] : ends[k + 1]])
+    return {"tilt": tilt, "shares": shares}
 
 
 def _side_by_side(found: list[sparse.csr_array], sample: Sample) -> sparse.csr_array:

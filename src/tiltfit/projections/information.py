@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -28,26 +27,10 @@ from tiltfit.inference.structure import Structure
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
-from tiltfit.projections.shards import HasTilt, Prices, TiltShard, ending_of, gathered, tilted_sums, widest
+from tiltfit.projections.instances import LocalRows
+from tiltfit.projections.shards import HasTilt, Prices, ending_of, gathered, tilted_sums, widest
 
 _SERIAL = Serial()
-
-
-class LocalRows(Protocol):
-    """Rows that are about one instance each, whose prices are found inside (``instances``, ``sequences``)."""
-
-    @property
-    def penalty(self) -> Penalty: ...
-    @property
-    def support(self) -> FloatArray: ...
-    def __len__(self) -> int: ...
-    def solve(
-        self, potentials: Potentials, start: FloatArray, cap: float, workers: Workers, tol: float
-    ) -> tuple[Marginals, FloatArray, FloatArray, bool]: ...
-    def eta(self, prices: FloatArray) -> FloatArray: ...
-    def take(self, instances: IntArray, structure: Any) -> tuple[Self, IntArray]: ...
-    def shares(self, potentials: Potentials, workers: Workers) -> FloatArray: ...
-    def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Structure, Potentials]: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,45 +235,27 @@ def project(
     told: bool = False,
     executor: Executor = _SERIAL,
     weights: FloatArray | None = None,
+    max_iter: int = 500,
 ) -> Projection:
     """The information projection of the model on ``shards`` of the instances of ``tilt``: exact, or sampled where it
     must be (then ``tol`` is at least ``stochastic.TOL``).
 
-    ``told``: its expectations are reported, so they need little noise. ``weights``: those of the model, for shards that
-    do not have log p yet.
+    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row. ``told``: its expectations
+    are reported, so they need little noise. ``weights``: those of the model, for shards that do not have log p yet.
     """
-    if not tilt.structure.is_sampled:
-        duals = None if start is None else start.duals
-        return maximised(Dual(tilt, shards, duals, tol, executor=executor, weights=weights), tol)
-    from tiltfit.projections.stochastic import FINAL, REPORTED, TOL, stochastic_projection
+    if tilt.structure.is_sampled:
+        from tiltfit.projections.stochastic import FINAL, REPORTED, TOL, stochastic_projection
 
-    (part,) = [shard.tilted_at(weights) for shard in shards]  # a sampler has one shard
-    final = REPORTED if told else FINAL
-    return stochastic_projection(tilt, part.base, start=start, tol=max(tol, TOL), final=final)
-
-
-def information_projection(
-    tilt: Tilt, base: Potentials, *, start: FloatArray | None = None, tol: float = 1e-6, max_iter: int = 500
-) -> Projection:
-    """Project ``base`` (log p, −inf where a label is forbidden). ``start``: duals of an earlier projection.
-
-    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row.
-    """
-    return maximised(Dual(tilt, [TiltShard(tilt, base)], start, tol), tol, max_iter)
-
-
-def maximised(dual: Dual, tol: float, max_iter: int = 500) -> Projection:
-    """The projection where the dual is largest."""
-    n_eval, converged = 0, True
-    if len(dual.scale):
-        found = minimise_bounded(
-            dual.negative, dual.start / dual.scale, dual.low, dual.high, gradient_tol=tol, max_iter=max_iter
-        )
-        n_eval, converged = found.n_eval, found.converged
-        duals = found.x * dual.scale
-    else:
-        duals = dual.start
-    return dual.finish(duals, n_eval, converged)
+        (part,) = [shard.tilted_at(weights) for shard in shards]  # a sampler has one shard
+        final = REPORTED if told else FINAL
+        return stochastic_projection(tilt, part.base, start=start, tol=max(tol, TOL), final=final)
+    dual = Dual(tilt, shards, None if start is None else start.duals, tol, executor=executor, weights=weights)
+    if not len(dual.scale):
+        return dual.finish(dual.start, n_eval=0, converged=True)
+    found = minimise_bounded(
+        dual.negative, dual.start / dual.scale, dual.low, dual.high, gradient_tol=tol, max_iter=max_iter
+    )
+    return dual.finish(found.x * dual.scale, found.n_eval, found.converged)
 
 
 _SMALL_GAP = 1e-8
@@ -322,9 +287,8 @@ class Dual:
         n_parts = len(self._part)
         self.start = np.zeros(n_parts) if start is None else start[:n_parts]
         self._inner = None if start is None else start[n_parts:]  # inner problems are solved exactly from anywhere
-        self._last: tuple[FloatArray, FloatArray] | None = (
-            None  # duals and m: a search mostly ends where it looked last
-        )
+        # Duals and m: a search mostly ends where it looked last.
+        self._last: tuple[FloatArray, FloatArray] | None = None
         self._eta_bounds = eta_low, eta_high = self._part.dual_bounds()
         self._bend = bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
         self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)

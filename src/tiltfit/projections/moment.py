@@ -71,17 +71,19 @@ def add_ridge(
     gradient: FloatArray,
     workers: Workers | None = None,
     *,
-    target: FloatArray | Scattered | None = None,
+    target: FloatArray | None = None,
+    scattered: Scattered | None = None,
 ) -> float:
-    """gradient += α∘λ − T; returns ½ Σ α λ² − λ·T. T is ``target``, 0 if there is none."""
+    """gradient += α∘λ − T; returns ½ Σ α λ² − λ·T. T is the sum of ``target`` and ``scattered``, 0 if there is
+    neither."""
     strength = alpha[:1] if alpha.strides == (0,) else np.ascontiguousarray(alpha)
     bounds = _blocks(len(weights))
     sums = np.empty(len(bounds) - 1)
-    few, dense = (target, None) if isinstance(target, Scattered) else (_nothing(len(weights)), target)
+    few = _nothing(len(weights)) if scattered is None else scattered
 
     def run(first: int, last: int) -> None:
         kernels.vectors.add_pull(
-            strength, weights, dense, few.cells, few.amounts, few.starts, gradient, bounds, sums, first, last
+            strength, weights, target, few.cells, few.amounts, few.starts, gradient, bounds, sums, first, last
         )
 
     (workers or Workers()).run(run, bounds, each=0.6)

@@ -26,10 +26,9 @@ from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.event import Term, disjoint
-from tiltfit.projections.components import Component, components, groups, looked_at, penalty_of
+from tiltfit.projections.components import Component, Strength, components, groups, looked_at, penalty_of
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.kinds import refine
-from tiltfit.projections.strength import Strength
 from tiltfit.samples.sample import Sample
 
 _ROUNDING = 1e-12
