@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -46,9 +46,7 @@ class SlowLedger(Ledger):
 class Unlimited(Adaptive):
     """The default, but steps may go past where constraints pull."""
 
-    @property
-    def limit(self) -> float:
-        return float("inf")
+    limit: ClassVar[float] = float("inf")
 
 
 class UnlimitedOnline(Online):

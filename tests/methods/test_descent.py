@@ -56,7 +56,7 @@ def test_gradients_of_instances_add_up_to_that_of_the_objective(estimator, X, y)
     tilted = descent._Tilted.of_round(problem, weights, now)
     total = problem.alpha * weights
     for i in range(len(problem.weight)):
-        found = descent._Instance.of(problem, i).gradient(weights, tilted)
+        found = descent._Instance.of(problem, i).gradient(weights, tilted, np.random.default_rng(0))
         total = total if found is None else total + found
     np.testing.assert_allclose(total, now.gradient, atol=1e-6)
 

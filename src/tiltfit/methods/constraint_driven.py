@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -56,7 +56,7 @@ from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.moment import moment_objective, moment_projection
 from tiltfit.projections.penalised import Labellings, best_labellings
-from tiltfit.projections.violations import Violations, silent
+from tiltfit.projections.violations import silent
 
 logger = logging.getLogger("tiltfit")
 
@@ -107,8 +107,16 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     supervised = _supervised(labelled_part(problem, "codl"), start, run)
     journal = Journal(run.callback, run.development)
     journal.begin(supervised.x)
-    rounds = _Rounds(problem, violations, supervised.x, rho, top_k, options, run)
-    weights, stop = rounds.go(journal)
+    model, omega = problem.model.take(violations.instances), problem.omega[violations.instances]
+
+    def labelled(weights: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        found = best_labellings(violations, model.potentials(weights), rho, top_k, options.beam, model.workers)
+        logger.debug("codl: %d of %d instances surely have their best labels", found.proven.sum(), len(found.proven))
+        return shares(model, found, omega)
+
+    weights, stop = supervised.x, Stop.CLOSED_FORM
+    if np.any(omega > 0) and options.tau != 1:
+        weights, stop = _alternated(model, labelled, _estimation(problem, model, omega, run), weights, run, journal)
     weights = journal.settle(weights)
     value = journal.rounds[-1].objective if journal.rounds else supervised.value
     final = final_evaluation(problem, weights, value, start[:0])
@@ -126,70 +134,47 @@ def _supervised(problem: Problem, start: FloatArray, run: Run) -> Minimum:
     return Minimum(found.weights, found.objective, start[:0], len(found.history), 0, found.stop)
 
 
-class _Rounds:
-    """The rounds of one fit, on the unlabelled instances."""
+def _alternated(
+    model: Model,
+    labelled: Callable[[FloatArray], tuple[FloatArray, FloatArray | None]],
+    estimation: Estimation | Counting,
+    supervised: FloatArray,
+    run: Run,
+    journal: Journal,
+) -> tuple[FloatArray, Stop]:
+    """The weights after the last round, and why it was the last. ``labelled``: ``shares`` of the best labellings."""
+    options, weights, estimated = run.options, supervised, supervised
+    before: FloatArray | None = None
+    for number in range(1, options.max_rounds + 1):
+        node, edge = labelled(weights)
+        moved, before = 1.0 if before is None else _moved(node, before), node
+        if moved <= run.tol:
+            return weights, Stop.STABLE
+        target = model.pull(weights, node, edge)
+        information = estimation.value(weights, target)[0]
+        fitted = estimation.estimate(target, estimated)
+        estimated = fitted.x
+        weights = estimation.average(options.tau, supervised, estimated, target)
+        value, gradient = estimation.value(weights, target)
+        one = Round.undivided(
+            number, options.max_rounds, value, steepest(gradient), fitted.n_eval, worst_violation=np.nan
+        )
+        if journal.add(replace(one, information=information), weights):
+            break
+    return weights, journal.stop or Stop.UNSTABLE
 
-    def __init__(
-        self,
-        problem: Problem,
-        violations: Violations,
-        supervised: FloatArray,
-        rho: FloatArray,
-        top_k: int,
-        options: Options,
-        run: Run,
-    ) -> None:
-        self._violations, self._supervised, self._rho = violations, supervised, rho
-        self._top_k, self._options, self._run = top_k, options, run
-        self._model, self._omega = problem.model.take(violations.instances), problem.omega[violations.instances]
-        self._estimation: Estimation | Counting
-        if self._model.closed_form is not None:
-            known, own = problem.known_moments(), float(np.sum(problem.weight[problem.labelled]))
-            self._estimation = Counting(
-                self._model.closed_form, problem.alpha, known * (float(np.sum(self._omega)) / own)
-            )
-        else:
-            self._estimation = Estimation(
-                linear(self._model, "method='codl'"), self._omega, problem.alpha, run.max_iter, run.tol
-            )
 
-    def go(self, journal: Journal) -> tuple[FloatArray, Stop]:
-        """The weights after the last round, and why it was the last."""
-        weights = estimated = self._supervised
-        if not np.any(self._omega > 0) or self._options.tau == 1:
-            return weights, Stop.CLOSED_FORM
-        before: FloatArray | None = None
-        for number in range(1, self._options.max_rounds + 1):
-            found = self._label(weights)
-            node, edge = shares(self._model, found, self._omega)
-            moved = 1.0 if before is None else self._moved(node, before)
-            before = node
-            if moved <= self._run.tol:
-                return weights, Stop.STABLE
-            target = self._model.pull(weights, node, edge)
-            information = self._estimation.value(weights, target)[0]
-            fitted = self._estimation.estimate(target, estimated)
-            estimated = fitted.x
-            weights = self._estimation.average(self._options.tau, self._supervised, estimated, target)
-            value, gradient = self._estimation.value(weights, target)
-            one = Round.undivided(
-                number, self._options.max_rounds, value, steepest(gradient), fitted.n_eval, worst_violation=np.nan
-            )
-            if journal.add(replace(one, information=information), weights):
-                break
-        return weights, journal.stop or Stop.UNSTABLE
+def _moved(node: FloatArray, before: FloatArray) -> float:
+    """The share of labels that are others than before."""
+    return float(0.5 * np.abs(node - before).sum() / max(float(before.sum()), np.finfo(float).tiny))
 
-    def _label(self, weights: FloatArray) -> Labellings:
-        potentials = self._model.potentials(weights)
-        found = best_labellings(
-            self._violations, potentials, self._rho, self._top_k, self._options.beam, self._model.workers
-        )  # fmt: skip
-        logger.debug("codl: %d of %d instances surely have their best labels", found.proven.sum(), len(found.proven))
-        return found
 
-    def _moved(self, node: FloatArray, before: FloatArray) -> float:
-        """The share of labels that are others than before."""
-        return float(0.5 * np.abs(node - before).sum() / max(float(before.sum()), np.finfo(float).tiny))
+def _estimation(problem: Problem, model: Model, omega: FloatArray, run: Run) -> Estimation | Counting:
+    if model.closed_form is None:
+        return Estimation(linear(model, "method='codl'"), omega, problem.alpha, run.max_iter, run.tol)
+    own = float(np.sum(problem.weight[problem.labelled]))
+    known = problem.known_moments() * (float(np.sum(omega)) / own)
+    return Counting(model.closed_form, problem.alpha, known)
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,8 +60,8 @@ def alternate_descending(problem: Problem, start: FloatArray, run: Run) -> Fit:
 
 @dataclass(frozen=True, eq=False)
 class _Instance:
-    """One instance: the model on it alone, ω, and where it stands in the tilt (−1: nowhere). ``known``: its labels, if
-    it is labelled."""
+    """One instance: the model on it alone, ω, and where it stands in the tilt (−1: nowhere). ``known``: q, if it is
+    labelled."""
 
     model: Model
     omega: float
@@ -70,21 +70,18 @@ class _Instance:
 
     @staticmethod
     def of(problem: Problem, i: int) -> _Instance:
-        alone = problem.model.take(np.array([i]))
-        place = np.flatnonzero(problem.touched == i)
-        known = None
-        if i in problem.labelled:
+        alone, known = problem.model.take(np.array([i])), None
+        if problem.is_labelled[i]:
             labels = problem.labels[problem.model.structure.positions(np.array([i]))]
-            known = _clamped(alone, labels)
-        return _Instance(alone, float(problem.omega[i]), int(place[0]) if len(place) else -1, known)
+            pairs = alone.structure.count_pairs(labels, np.ones(len(labels)), alone.n_labels)
+            known = Marginals(np.zeros(1), np.eye(alone.n_labels)[labels], pairs)
+        return _Instance(alone, float(problem.omega[i]), int(problem.place_in_tilt[i]), known)
 
-    def gradient(
-        self, weights: FloatArray, tilted: _Tilted | None, rng: np.random.Generator | None = None
-    ) -> FloatArray | None:
+    def gradient(self, weights: FloatArray, tilted: _Tilted | None, rng: np.random.Generator) -> FloatArray | None:
         """ω·(E_p[f] − E_q[f]); None where q = p."""
         q = self.known
         if q is None and self.place >= 0 and tilted is not None:
-            q = tilted.of(self.place, rng or np.random.default_rng(0))
+            q = tilted.of(self.place, rng)
         if q is None:
             return None
         p = self.model.infer(weights)
@@ -131,9 +128,3 @@ class _Tilted:
         edge = np.zeros((self.n_kinds, *q.edge.shape[1:]))
         np.add.at(edge, self.parent, q.edge)
         return Marginals(q.log_z, q.node, edge)
-
-
-def _clamped(model: Model, labels: IntArray) -> Marginals:
-    """q of a labelled instance."""
-    pairs = model.structure.count_pairs(labels, np.ones(len(labels)), model.n_labels)
-    return Marginals(np.zeros(1), np.eye(model.n_labels)[labels], pairs)

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.errors import DataError
 from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run, Training, final_evaluation
@@ -112,6 +113,14 @@ def _minimised(
     value = found.value if weights is found.x else evaluate(weights)[0]
     final = final_evaluation(training.problem, weights, value, found.gradient)
     return journal.finished(weights, final, journal.stop or found.stop, learned_from=False)
+
+
+def unlabelled_part(problem: Problem, method: str) -> IntArray:
+    """The instances that are not labelled; raises if there are none that count."""
+    unlabelled = np.flatnonzero(~problem.is_labelled)
+    if not np.any(problem.weight[unlabelled] > 0):
+        raise DataError(f"method={method!r} needs unlabelled data, but all of it is labelled. Use method='supervised'.")
+    return unlabelled
 
 
 def known_part(training: Training) -> Problem | None:

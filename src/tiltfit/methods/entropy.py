@@ -21,7 +21,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import Direction
-from tiltfit.methods.direct import Term, minimise_directly
+from tiltfit.methods.direct import Term, minimise_directly, unlabelled_part
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import Method, Run, Training, check_number
 from tiltfit.models.model import Model
@@ -77,9 +77,7 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
             "method='entropy' needs labels: without any, a model that knows nothing could be sure of anything. Use "
             "method='ap' with constraints."
         )
-    unlabelled = np.flatnonzero(~problem.is_labelled)
-    if not np.any(problem.weight[unlabelled] > 0):
-        raise DataError("method='entropy' needs unlabelled data, but all of it is labelled. Use method='supervised'.")
+    unlabelled = unlabelled_part(problem, "entropy")
     strength = _SHARE * float(size[known].sum()) if run.options.strength is None else float(run.options.strength)
     positions = problem.model.structure.positions(unlabelled)
     weight = problem.weight[unlabelled] * (strength / float(size[positions].sum()))

@@ -21,8 +21,7 @@ from tiltfit.errors import TiltfitWarning
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.history import Fit
-from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Run, Training, final_evaluation
+from tiltfit.methods.method import Training, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.penalties.interval import box
 from tiltfit.projections.information import Tilt
@@ -65,11 +64,6 @@ def with_evidence(problem: Problem, log_evidence: FloatArray, what: str, known: 
         touched = np.setdiff1d(touched, np.setdiff1d(hopeless, told))
     tilt = _tilt(problem, touched, log_evidence) if len(touched) else None
     return replace(problem, tilt=tilt, touched=touched)
-
-
-def fit_evidence(training: Training, problem: Problem, start: FloatArray, run: Run) -> Fit:
-    """Minimise the objective above; the report at the end is on the constraints of ``training``."""
-    return with_report(training, solve_jointly(problem, start, run))
 
 
 def with_report(training: Training, found: Fit) -> Fit:

@@ -32,8 +32,9 @@ from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.values import match
 from tiltfit.methods.direct import fit_soft_labels
-from tiltfit.methods.evidence import fit_evidence, said_by_labels, with_evidence
+from tiltfit.methods.evidence import only, said_by_labels, with_evidence, with_report
 from tiltfit.methods.history import Fit
+from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Method, Run, Training, check_number, check_whole
 from tiltfit.methods.vote import Votes, nothing_voted, votes_of
 from tiltfit.methods.vote import roles as roles_of_votes
@@ -99,8 +100,7 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     if not voted.any():
         raise nothing_voted(training, "label_model")
     known = np.flatnonzero(problem.labels >= 0)
-    ruled_out[known] = True
-    ruled_out[known, problem.labels[known]] = False
+    only(problem.labels[known], known, ruled_out)
     weight = np.asarray(problem.model.structure.spread(problem.weight), dtype=np.float64)
     balance = stated_balance(training.grounded.constraints)
     model = estimate(votes, weight, ruled_out, balance, run.options)
@@ -110,7 +110,7 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
         evidence[~voted] = 0.0
         evidence[ruled_out] = -np.inf
         said = with_evidence(problem, evidence, "is voted", said_by_labels(training))
-        return fit_evidence(training, said, start, run)
+        return with_report(training, solve_jointly(said, start, run))
     q = posterior(model.log_joint(votes), ruled_out)[0]
     soft = np.flatnonzero(voted | (ruled_out.any(axis=1) & (problem.labels < 0)))
     return fit_soft_labels(training, q, soft, start, run)

@@ -25,7 +25,7 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.relations import Relation
 from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
-from tiltfit.methods.direct import Term, minimise_directly
+from tiltfit.methods.direct import Term, minimise_directly, unlabelled_part
 from tiltfit.methods.history import Fit
 from tiltfit.methods.method import Method, Run, Training, check_number, is_real, wrong_option
 from tiltfit.methods.problem import Problem
@@ -65,11 +65,7 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
             "method='label_regularization' needs labelled instances: proportions alone do not say which is which. Use "
             "method='ap' with constraints."
         )
-    unlabelled = np.flatnonzero(~problem.is_labelled)
-    if not np.any(problem.weight[unlabelled] > 0):
-        raise DataError(
-            "method='label_regularization' needs unlabelled data, but all of it is labelled. Use method='supervised'."
-        )
+    unlabelled = unlabelled_part(problem, "label_regularization")
     shares = _stated(run.options.proportions, training.grounded.constraints, training.grounded.unit)
     if shares is None:
         shares = _of_labels(problem)

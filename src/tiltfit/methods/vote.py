@@ -43,8 +43,9 @@ from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.values import Label, match
-from tiltfit.methods.evidence import fit_evidence, only, said_by_labels, with_rules
+from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rules
 from tiltfit.methods.history import Fit
+from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Method, Run, Training
 from tiltfit.projections.grounding import refuse_for_documents
 
@@ -148,9 +149,8 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     if not len(at):
         raise nothing_voted(training, "vote")
     only(winner[at], at, ruled_out)
-    return fit_evidence(
-        training, with_rules(training.problem, ruled_out, "is voted", said_by_labels(training)), start, run
-    )
+    said = with_rules(training.problem, ruled_out, "is voted", said_by_labels(training))
+    return with_report(training, solve_jointly(said, start, run))
 
 
 def votes_of(training: Training, method: str) -> Votes:

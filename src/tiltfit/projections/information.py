@@ -137,7 +137,8 @@ class Tilt:
     def part(self, instances: IntArray) -> tuple[Tilt, IntArray]:
         """The same on some instances, with all shared rows; and which of the rows of single instances are left."""
         positions, structure = self.structure.positions(instances), self.structure.take(instances)
-        local, rows = None, np.empty(0, dtype=np.intp)
+        local: LocalRows | None = None
+        rows: IntArray = np.empty(0, dtype=np.intp)
         if self.instances is not None:
             local, rows = self.instances.take(instances, structure)
         few = replace(
@@ -221,8 +222,8 @@ class Tilt:
         return sums
 
 
-def _at(rules: Potentials, positions: IntArray, kinds: IntArray | None, instances: IntArray) -> Potentials:
-    edge = None if rules.edge is None or kinds is None else rules.edge[kinds]
+def _at(rules: Potentials, positions: IntArray, kinds: IntArray, instances: IntArray) -> Potentials:
+    edge = None if rules.edge is None else rules.edge[kinds]
     return Potentials(rules.node[positions], edge, None if rules.whole is None else rules.whole[instances])
 
 

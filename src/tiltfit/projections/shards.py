@@ -19,7 +19,6 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.sums import Moments
 from tiltfit.inference.potentials import Marginals, Potentials
-from tiltfit.inference.structure import Structure
 
 if TYPE_CHECKING:
     from tiltfit.projections.information import Tilt
@@ -157,9 +156,16 @@ def ending_of(shard: HasTilt, at: Prices) -> Ending:
 
 
 def widest(shard: HasTilt, weights: FloatArray | None) -> Widest:
-    """Task: the largest difference between scores of an instance of the shard."""
+    """Task: the largest difference between scores of an instance of the shard, about."""
     part = shard.tilted_at(weights)
-    return Widest(_widest(part.tilt.structure, part.base))
+    structure, base = part.tilt.structure, part.base
+    spread = _spread(base.node)
+    if base.edge is not None:
+        # An event on edges may take a whole segment with it, or the whole sequence.
+        on_edges = _spread(base.edge.reshape(len(base.edge), -1))[structure.kind]
+        on_edges[structure.first] = 0.0
+        spread = np.add.reduceat(spread + on_edges, structure.first)
+    return Widest(float(np.max(spread, initial=0.0)))
 
 
 def gathered(found: Sequence[Tilted]) -> tuple[Marginals, FloatArray, FloatArray]:
@@ -180,17 +186,6 @@ def gathered(found: Sequence[Tilted]) -> tuple[Marginals, FloatArray, FloatArray
     prices[order] = np.concatenate([one.prices for one in found])
     shares[order] = np.concatenate([one.shares for one in found])
     return marginals, prices, shares
-
-
-def _widest(structure: Structure, base: Potentials) -> float:
-    """The largest difference between scores of an instance, about."""
-    spread = _spread(base.node)
-    if base.edge is not None:
-        # An event on edges may take a whole segment with it, or the whole sequence.
-        on_edges = _spread(base.edge.reshape(len(base.edge), -1))[structure.kind]
-        on_edges[structure.first] = 0.0
-        spread = np.add.reduceat(spread + on_edges, structure.first)
-    return float(np.max(spread, initial=0.0))
 
 
 def _spread(rows: FloatArray) -> FloatArray:
