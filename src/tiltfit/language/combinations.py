@@ -15,20 +15,17 @@ from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError
 from tiltfit.language.condition import Condition, require_sequences
 from tiltfit.language.prose import join
-from tiltfit.language.table import MAX_DEPTH, Table
-from tiltfit.language.written import CONDITION, Document
+from tiltfit.language.written import CONDITION, MAX_DEPTH, Document, Table
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Neighbour(Condition):
-    """A condition asked of the neighbouring token of the same sequence; at the sequence's edge the answer is no."""
+class _OfOne(Condition):
+    """A condition made of one other."""
 
     part: Condition
-    name: ClassVar[str]
-    side: ClassVar[str]  # where the token stands that the condition is about, seen from the neighbour
 
     def __post_init__(self) -> None:
         _check_parts([self.part])
@@ -36,6 +33,15 @@ class _Neighbour(Condition):
     @property
     def parts(self) -> tuple[Condition, ...]:
         return (self.part,)
+
+    def to_document(self) -> Document:
+        return {self.key: self.part.to_document()}
+
+
+class _Neighbour(_OfOne):
+    """A condition asked of the neighbouring token of the same sequence; at the sequence's edge the answer is no."""
+
+    side: ClassVar[str]  # where the token stands that the condition is about, seen from the neighbour
 
     @property
     def is_sequence(self) -> bool:
@@ -52,10 +58,7 @@ class _Neighbour(Condition):
         """The neighbour's value at each token, ``edge`` where there is none."""
 
     def __repr__(self) -> str:
-        return f"{_operand(self.part, loose=(AllOf, AnyOf, Not))}.{self.name}"
-
-    def to_document(self) -> Document:
-        return {self.name: self.part.to_document()}
+        return f"{_operand(self.part, self._binding)}.{self.key}"
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
@@ -73,7 +76,6 @@ class Before(_Neighbour):
     """The token before fulfils the condition."""
 
     keys = {"before": CONDITION}
-    name = "before"
     side = "after"
 
     @staticmethod
@@ -88,7 +90,6 @@ class After(_Neighbour):
     """The token after fulfils the condition."""
 
     keys = {"after": CONDITION}
-    name = "after"
     side = "before"
 
     @staticmethod
@@ -99,18 +100,11 @@ class After(_Neighbour):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Not(Condition):
+class Not(_OfOne):
     """The negation of a condition."""
 
-    part: Condition
     keys = {"not": CONDITION}
-
-    def __post_init__(self) -> None:
-        _check_parts([self.part])
-
-    @property
-    def parts(self) -> tuple[Condition, ...]:
-        return (self.part,)
+    _binding = 2
 
     def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
         yes, no = self.part.decide(inputs)
@@ -123,10 +117,10 @@ class Not(Condition):
         return self.part
 
     def __repr__(self) -> str:
-        return f"~{_operand(self.part, loose=(AllOf, AnyOf))}"
+        return f"~{_operand(self.part, self._binding)}"
 
-    def to_document(self) -> Document:
-        return {"not": self.part.to_document()}
+    def _joined_by(self, negated: bool) -> str | None:
+        return self.part._joined_by(not negated)
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
@@ -145,10 +139,12 @@ class _Group(Condition):
     symbol: ClassVar[str]
     conjunction: ClassVar[str]
     dual: ClassVar[str]  # the conjunction after negation
+    holds: ClassVar[np.ufunc]  # of the answers of the parts: whether it holds, and whether its negation does
+    fails: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
         _check_parts(self.members)
-        self._set(members=_flatten(type(self), self.members))
+        self._set(members=self._flat(self.members))
         if len(self.members) < 2:
             raise ConstraintError(f"{type(self).__name__} needs at least two different conditions.")
 
@@ -156,19 +152,41 @@ class _Group(Condition):
     def parts(self) -> tuple[Condition, ...]:
         return self.members
 
+    @classmethod
+    def of(cls, parts: Iterable[Condition]) -> Condition:
+        """The group of these parts; one part (or several equal ones) is just that part."""
+        flat = cls._flat(parts)
+        return flat[0] if len(flat) == 1 else cls(flat)
+
+    @classmethod
+    def _flat(cls, parts: Iterable[Condition]) -> tuple[Condition, ...]:
+        inside = (part.parts if type(part) is cls else (part,) for part in parts)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(inside)))
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        yes, no = zip(*(part.decide(inputs) for part in self.members), strict=True)
+        return self.holds.reduce(yes), self.fails.reduce(no)
+
     def __repr__(self) -> str:
-        return f" {self.symbol} ".join(_operand(part, loose=(AnyOf,)) for part in self.members)
+        return f" {self.symbol} ".join(_operand(part, AllOf._binding) for part in self.members)
 
     def to_document(self) -> Document:
         return {self.key: [part.to_document() for part in self.members]}
 
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls.of([Condition.parse(child) for child in table.children(key)])
+
     def clause(self, unit: Unit, negated: bool = False) -> str:
         clauses = [part.clause(unit, negated) for part in self.members]
-        inside = [_conjunction(part, negated) for part in self.members]
+        inside = [part._joined_by(negated) for part in self.members]
         if not any(inside):
             clauses = _without_repeats(clauses)
-        own = self.dual if negated else self.conjunction
+        own = self._joined_by(negated)
         return join([f"({c})" if i not in (None, own) else c for c, i in zip(clauses, inside, strict=True)], own)
+
+    def _joined_by(self, negated: bool) -> str:
+        return self.dual if negated else self.conjunction
 
 
 def _without_repeats(clauses: list[str]) -> list[str]:
@@ -188,16 +206,9 @@ class AllOf(_Group):
 
     keys = {"all": {"type": "array", "items": CONDITION, "minItems": 1}}
     symbol = "&"
-    conjunction = "and"
-    dual = "or"
-
-    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
-        decided = [part.decide(inputs) for part in self.members]
-        return np.logical_and.reduce([yes for yes, _ in decided]), np.logical_or.reduce([no for _, no in decided])
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        return all_of([Condition.parse(child) for child in table.children(key)])
+    conjunction, dual = "and", "or"
+    holds, fails = np.logical_and, np.logical_or
+    _binding = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,48 +217,17 @@ class AnyOf(_Group):
 
     keys = {"any": {"type": "array", "items": CONDITION, "minItems": 1}}
     symbol = "|"
-    conjunction = "or"
-    dual = "and"
-
-    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
-        decided = [part.decide(inputs) for part in self.members]
-        return np.logical_or.reduce([yes for yes, _ in decided]), np.logical_and.reduce([no for _, no in decided])
-
-    @classmethod
-    def from_table(cls, table: Table, key: str) -> Condition:
-        return any_of([Condition.parse(child) for child in table.children(key)])
+    conjunction, dual = "or", "and"
+    holds, fails = np.logical_or, np.logical_and
+    _binding = 0
 
 
-def all_of(parts: Iterable[Condition]) -> Condition:
-    """All of the parts; one part (or several equal ones) is just that part."""
-    flat = _flatten(AllOf, parts)
-    return flat[0] if len(flat) == 1 else AllOf(flat)
+all_of = AllOf.of
+any_of = AnyOf.of
 
 
-def any_of(parts: Iterable[Condition]) -> Condition:
-    """Any of the parts; one part (or several equal ones) is just that part."""
-    flat = _flatten(AnyOf, parts)
-    return flat[0] if len(flat) == 1 else AnyOf(flat)
-
-
-def _flatten(kind: type[_Group], parts: Iterable[Condition]) -> tuple[Condition, ...]:
-    found: dict[Condition, None] = {}
-    for part in parts:
-        found.update(dict.fromkeys(part.members if isinstance(part, kind) else (part,)))
-    return tuple(found)
-
-
-def _conjunction(part: Condition, negated: bool) -> str | None:
-    """The word that joins the parts of a group once its negations are worked in."""
-    while isinstance(part, Not):
-        part, negated = part.part, not negated
-    if not isinstance(part, _Group):
-        return None
-    return part.dual if negated else part.conjunction
-
-
-def _operand(part: Condition, loose: tuple[type[Condition], ...]) -> str:
-    return f"({part!r})" if isinstance(part, loose) else repr(part)
+def _operand(part: Condition, least: int) -> str:
+    return f"({part!r})" if part._binding < least else repr(part)
 
 
 def _check_parts(parts: Iterable[object]) -> None:

@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
-from tiltfit.language.table import Table
-from tiltfit.language.written import Written, enrol, guard
+from tiltfit.language.written import Table, Written, enrol, guard, require_subclass
 from tiltfit.registry import Registry, load_extensions
 
 if TYPE_CHECKING:
@@ -33,11 +32,8 @@ class Condition(Written):
 
     registry: ClassVar[Registry[type[Condition]]] = Registry("condition key")
     needs: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for key in cls.__dict__.get("keys", ()):
-            Condition.registry.register(key, cls)
+    _binding: ClassVar[int] = 3
+    """How tightly its Python code binds: 0 like ``|``, 1 like ``&``, 2 like ``~``, 3 like a call."""
 
     @property
     def parts(self) -> tuple[Condition, ...]:
@@ -156,6 +152,10 @@ class Condition(Written):
         """The place of an event between tokens: ``after punctuation``, ``at a token matching "x"``."""
         return f"at {self.neighbour()}"
 
+    def _joined_by(self, negated: bool) -> str | None:
+        """The word that joins the parts in its clause, once negations are worked in; None if it has no parts."""
+        return None
+
 
 def require_sequences(inputs: Inputs, what: str) -> npt.NDArray[np.intp]:
     """Offsets of the sequences among the tokens (first token of each, then the number of tokens)."""
@@ -187,12 +187,12 @@ def register_condition(cls: C) -> C:
 
     Its fields hold texts, numbers, bools or tuples of them. ``& | ~ .before .after`` work without further code.
     """
-    if isinstance(cls, type) and issubclass(cls, Condition):
-        own = [name for name in ("fires", "decide") if getattr(cls, name) is not getattr(Condition, name)]
-        if not own or cls.clause is Condition.clause:
-            lacks = "clause(unit, negated=False)" if own else "fires(inputs)"
-            raise ConstraintError(f"{cls.__name__} must define {lacks}.")
-    enrol(cls, Condition, Condition.registry, {"case", "column"})
+    require_subclass(cls, Condition)
+    own = [name for name in ("fires", "decide") if getattr(cls, name) is not getattr(Condition, name)]
+    if not own or cls.clause is Condition.clause:
+        lacks = "clause(unit, negated=False)" if own else "fires(inputs)"
+        raise ConstraintError(f"{cls.__name__} must define {lacks}.")
+    enrol(cls, Condition, {"case", "column"})
     guard(cls, "fires", _checked_firings)
     return cls
 

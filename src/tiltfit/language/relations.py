@@ -17,12 +17,12 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import ConstraintError
 from tiltfit.language.prose import join, percent, show
-from tiltfit.language.table import Table
 from tiltfit.language.values import Label, exact, labels, match, plain, real
-from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Written
+from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Table, Written
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import PENALTIES, Penalty
+from tiltfit.registry import Registry
 
 Softness = Callable[[int], FloatArray]
 """β of every row (0: hard), for a penalty that grows as its deviation to this power."""
@@ -50,16 +50,11 @@ class Relation(Written):
     """One kind of relation. ``hard``: it either holds or not; otherwise it is a matter of degree. ``names_labels``: it
     names the labels itself, so it takes no event."""
 
-    registry: ClassVar[dict[str, type[Relation]]] = {}
+    registry: ClassVar[Registry[type[Relation]]] = Registry("relation key")
     hard: ClassVar[bool] = True
     names_labels: ClassVar[bool] = False
     shares: tuple[tuple[Label, float], ...] = ()
     """(label, share) of every label, if the relation states the shares of all of them; otherwise nothing."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for key in cls.__dict__.get("keys", ()):
-            Relation.registry[key] = cls
 
     @property
     @abstractmethod
