@@ -14,8 +14,8 @@ import numpy as np
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
-from tiltfit.language.combinations import After, AllOf, AnyOf, Before, Not, all_of, any_of
-from tiltfit.language.comparisons import Above, Below, Column, Feature, IsIn, Within
+from tiltfit.language.combinations import AllOf, all_of, any_of
+from tiltfit.language.comparisons import Column, Feature
 from tiltfit.language.condition import Condition, require_sequences
 from tiltfit.language.prose import ordinal, show
 from tiltfit.language.texts import Phrase, Regex, Word
@@ -25,40 +25,8 @@ from tiltfit.language.written import TRUE, Document
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
 
-__all__ = [
-    "Above",
-    "After",
-    "AllOf",
-    "AnyOf",
-    "Before",
-    "Below",
-    "Column",
-    "Condition",
-    "Feature",
-    "First",
-    "IsIn",
-    "Last",
-    "Not",
-    "Phrase",
-    "Position",
-    "Punctuation",
-    "Regex",
-    "When",
-    "Within",
-    "Word",
-    "all_of",
-    "any_of",
-    "column",
-    "feature",
-    "first",
-    "last",
-    "phrase",
-    "position",
-    "punctuation",
-    "regex",
-    "when",
-    "word",
-]
+# Names of other modules that are imported from here.
+__all__ = ["AllOf", "Column", "Condition", "Feature", "Phrase", "Regex", "Word", "all_of", "any_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -283,7 +283,7 @@ class DistributedAs(Relation):
     unordered = ("shares",)
 
     def __post_init__(self) -> None:
-        pairs = _pairs(self.shares)
+        pairs = shares_of(self.shares)
         names = labels([name for name, _ in pairs], "distributed_as(...)")
         values = [real(share, f"The share of {name!r} in distributed_as(...)") for name, share in pairs]
         if not names:
@@ -348,16 +348,12 @@ class DistributedAs(Relation):
         return join([f"{percent(share)} {show(name)}" for name, share in self.shares], "and")
 
 
-def shares_of(value: object) -> tuple[tuple[Label, float], ...]:
-    """The pairs (label, share) of a mapping or an iterable of pairs."""
-    items = value.items() if isinstance(value, Mapping) else value
-    return _pairs(items)
-
-
-def _pairs(items: object) -> tuple[tuple[Label, float], ...]:
-    pairs = list(items) if isinstance(items, Iterable) and not isinstance(items, str) else None
-    if pairs is None or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
-        raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {items!r}.")
+def shares_of(shares: object) -> tuple[tuple[Label, float], ...]:
+    """The pairs (label, share) of a mapping or of an iterable of pairs."""
+    items = shares.items() if isinstance(shares, Mapping) else shares
+    pairs = list(items) if isinstance(items, Iterable) and type(items) is not str else [()]
+    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {shares!r}.")
     return tuple((name, share) for name, share in pairs)
 
 

@@ -10,7 +10,7 @@ import math
 import numbers
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -73,7 +73,7 @@ def real(value: object, what: str) -> float:
 
 def threshold(value: object, what: str) -> int | float:
     """A finite number to compare a column with: one value, one spelling (30.0 is 30), and large integers stay exact."""
-    if isinstance(value, numbers.Integral) and type(value) is not bool:
+    if type(value) is not bool and isinstance(value, numbers.Integral):
         return _in_range(int(value), what)
     return plain(real(value, what))
 
@@ -123,7 +123,7 @@ class Exact:
         return frozenset(exact(v) for v in value) if name in self.unordered else exact(value)
 
     def __eq__(self, other: object) -> bool:
-        return self.identity() == cast(Exact, other).identity() if type(other) is type(self) else NotImplemented
+        return self.identity() == other.identity() if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.identity())
