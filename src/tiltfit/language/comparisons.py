@@ -19,7 +19,7 @@ from tiltfit.errors import ConstraintError, nearest
 from tiltfit.language.condition import Condition
 from tiltfit.language.prose import join, show
 from tiltfit.language.texts import Phrase, Regex, Word
-from tiltfit.language.values import Exact, Label, is_number, labels, text, threshold
+from tiltfit.language.values import Exact, Label, is_collection, is_number, labels, text, threshold
 from tiltfit.language.written import LABEL, LABELS, NUMBER, TEXT, Document, Table
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Column(_Source):
 
     def isin(self, *values: Label) -> Condition:
         """Fires where the value is one of these."""
-        several = len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset)
+        several = len(values) == 1 and is_collection(values[0])
         return IsIn(self, tuple(cast(Any, values[0])) if several else values)
 
     def equals(self, value: Label) -> Condition:

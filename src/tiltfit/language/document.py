@@ -122,8 +122,10 @@ def _given(table: Table) -> Condition | None:
 
 
 def _per(table: Table) -> str | Column:
-    if "per" not in table or isinstance(table.raw("per"), str):
-        return table.text("per") if "per" in table else "dataset"
+    if "per" not in table:
+        return "dataset"
+    if table.holds("per", str):
+        return table.text("per")
     inner = table.child("per")
     inner.only(["column"])
     return Column(inner.text("column"))

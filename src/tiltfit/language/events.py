@@ -20,7 +20,7 @@ from tiltfit.language.event import BuiltIn, Event, Labels, OfLabels, Outcomes, P
 from tiltfit.language.prose import quote, show
 from tiltfit.language.scheme import continues, is_scheme, parse
 from tiltfit.language.values import Label, exact, label, labels, match, text
-from tiltfit.language.written import LABEL, LABELS, SOME_LABELS, TEXT, TRUE, Document, Table
+from tiltfit.language.written import LABEL, LABELS, SOME_LABELS, TEXT, TRUE, Document, Table, entries, plain_field
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Unit
@@ -86,7 +86,7 @@ class Repeats(_Counted, OfLabels):
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Self:
-        if type(table.raw(key)) is not bool:
+        if not table.holds(key, bool):
             return super().from_table(table, key)
         table.true(key)
         return cls()
@@ -143,17 +143,16 @@ class Statistic(Event):
     @property
     def names(self) -> tuple[Label, ...]:
         options = dict(self.options)
-        return tuple(name for key in _LABELS for name in _several(options.get(key, ())))
+        return tuple(name for key in _LABELS for name in entries(options.get(key, ())))
 
     def to_document(self) -> Document:
         if not self.options:
             return {"statistic": self.name}
-        options = {key: list(value) if isinstance(value, tuple) else value for key, value in self.options}
-        return {"statistic": {"name": self.name, **options}}
+        return {"statistic": {"name": self.name, **{key: plain_field(self, value) for key, value in self.options}}}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Statistic:
-        if isinstance(table.raw(key), str):
+        if table.holds(key, str):
             return cls(table.text(key))
         inner = table.child(key)
         name = inner.text("name")
@@ -343,9 +342,5 @@ def _option(name: str, key: object, value: object) -> Option:
     return (label(value, what),) if key == "labels" else label(value, what)
 
 
-def _several(value: Option) -> tuple[Label, ...]:
-    return value if isinstance(value, tuple) else (value,)
-
-
 def _shown(value: Option) -> str:
-    return any_label(_several(value))
+    return any_label(entries(value))

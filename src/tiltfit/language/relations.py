@@ -336,8 +336,8 @@ class DistributedAs(Relation):
         return f"distributed_as([{pairs}]"  # labels like 1 and True, which one dict cannot hold
 
     def to_document(self) -> Document:
-        if all(isinstance(name, str) for name in self.names):
-            return {"distribution": {str(name): plain(share) for name, share in self.shares}}
+        if all(type(name) is str for name in self.names):
+            return {"distribution": {name: plain(share) for name, share in self.shares}}
         return {"distribution": [[name, plain(share)] for name, share in self.shares]}
 
     @classmethod

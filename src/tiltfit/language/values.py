@@ -42,9 +42,14 @@ def label(value: object, what: str = "A label") -> Label:
     for kind, checked in _LABELS.items():
         if isinstance(value, kind):
             return checked(value, what)
-    if isinstance(value, list | tuple | set | frozenset):
+    if is_collection(value):
         raise ConstraintError(f"{what} must be one value, but is {value!r}. Pass several labels one by one.")
     raise ConstraintError(f"{what} must be a string, a number or a bool, but is {value!r}.")
+
+
+def is_collection(value: object) -> bool:
+    """True if the value holds several values, as a list or a set does."""
+    return isinstance(value, list | tuple | set | frozenset)
 
 
 def labels(values: Iterable[object], what: str) -> tuple[Label, ...]:

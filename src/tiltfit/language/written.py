@@ -72,6 +72,10 @@ class Table:
             raise self.error("is missing", key)
         return self._data[key]
 
+    def holds(self, key: str, *types: type) -> bool:
+        """True if the value is of one of these types."""
+        return isinstance(self.raw(key), types)
+
     def text(self, key: str) -> str:
         return str(self._typed(self.raw(key), key, "a string", str))
 
@@ -105,16 +109,14 @@ class Table:
 
     def labels(self, key: str) -> list[Label]:
         """A label or an array of labels."""
-        value = self.raw(key)
-        listed = list(value) if isinstance(value, list | tuple) else [value]
+        listed = self.array(key) if self.holds(key, list, tuple) else [self.raw(key)]
         if not listed:
             raise self.error("must name at least one label", key)
         return [self._label(v, key) for v in listed]
 
     def shares(self, key: str) -> list[tuple[Label, float]]:
         """A table of label = share, or pairs [label, share] for labels that are not strings."""
-        value = self.raw(key)
-        if isinstance(value, Mapping):
+        if self.holds(key, Mapping):
             inner = self.child(key)
             return [(name, inner.number(name)) for name in inner.keys]
         pairs = []
@@ -229,8 +231,8 @@ class Written(Exact):
         listed = fields(self)  # type: ignore[arg-type]
         values = {f.name: getattr(self, f.name) for f in listed}
         if len(listed) <= 1:
-            return {self.key: next((_plain(self, v) for v in values.values()), True)}
-        kept = {f.name: _plain(self, values[f.name]) for f in listed if not _is_default(f, values[f.name])}
+            return {self.key: next((plain_field(self, v) for v in values.values()), True)}
+        kept = {f.name: plain_field(self, values[f.name]) for f in listed if not _is_default(f, values[f.name])}
         return {self.key: kept}
 
     @classmethod
@@ -307,7 +309,7 @@ def guard(cls: type[Any], method: str, check: Callable[..., Any]) -> None:
 
 def _read(table: Table, key: str, field: Field[Any]) -> object:
     found = _shape(field)[0](table, key)
-    if any(value != value for value in _entries(found)):
+    if any(value != value for value in entries(found)):
         raise table.error("must not be nan, which does not equal itself", key)
     return found
 
@@ -322,15 +324,16 @@ def _shape(field: Field[Any]) -> tuple[Reader, Schema]:
     several: Schema = {"type": "array", "items": schema}
 
     def read_all(table: Table, key: str) -> object:
-        if not array and not isinstance(table.raw(key), list | tuple):
+        if not array and not table.holds(key, list, tuple):
             return read(table, key)
-        entries = table.entries(key)
-        return tuple(read(entries, entry) for entry in entries.keys)
+        inner = table.entries(key)
+        return tuple(read(inner, entry) for entry in inner.keys)
 
     return read_all, several if array else {"anyOf": [schema, several]}
 
 
-def _entries(value: object) -> Sequence[object]:
+def entries(value: Any) -> tuple[Any, ...]:
+    """The entries of a tuple; anything else is its only entry."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -343,13 +346,14 @@ def _is_required(field: Field[Any]) -> bool:
     return field.default is MISSING and field.default_factory is MISSING
 
 
-def _plain(owner: object, value: object) -> object:
-    entries = _entries(value)
-    if not all(isinstance(v, str | int | float) and v == v for v in entries):
+def plain_field(owner: object, value: object) -> object:
+    """The value of a field as documents hold it: a tuple becomes a list."""
+    several = entries(value)
+    if not all(isinstance(v, str | int | float) and v == v for v in several):
         raise UnsupportedError(
             f"{owner!r} cannot be written to a file: {value!r} is not a text, number, bool or tuple of them."
         )
-    return list(entries) if entries is value else value
+    return list(several) if several is value else value
 
 
 def _schema(cls: type[Any]) -> Schema:
