@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -42,6 +41,7 @@ class _Neighbour(_OfOne):
     """A condition asked of the neighbouring token of the same sequence; at the sequence's edge the answer is no."""
 
     side: ClassVar[str]  # where the token stands that the condition is about, seen from the neighbour
+    step: ClassVar[int]  # from the neighbour to that token
 
     @property
     def is_sequence(self) -> bool:
@@ -52,10 +52,12 @@ class _Neighbour(_OfOne):
         yes, no = self.part.decide(inputs)
         return self._shift(yes, offsets, edge=False), self._shift(no, offsets, edge=True)
 
-    @staticmethod
-    @abstractmethod
-    def _shift(values: BoolArray, offsets: npt.NDArray[np.intp], *, edge: bool) -> BoolArray:
+    def _shift(self, values: BoolArray, offsets: npt.NDArray[np.intp], *, edge: bool) -> BoolArray:
         """The neighbour's value at each token, ``edge`` where there is none."""
+        shifted = np.roll(values, self.step)
+        filled = np.diff(offsets) > 0
+        shifted[offsets[:-1][filled] if self.step > 0 else offsets[1:][filled] - 1] = edge
+        return shifted
 
     def __repr__(self) -> str:
         return f"{_operand(self.part, self._binding)}.{self.key}"
@@ -77,12 +79,7 @@ class Before(_Neighbour):
 
     keys = {"before": CONDITION}
     side = "after"
-
-    @staticmethod
-    def _shift(values: BoolArray, offsets: npt.NDArray[np.intp], *, edge: bool) -> BoolArray:
-        shifted = np.roll(values, 1)
-        shifted[offsets[:-1][np.diff(offsets) > 0]] = edge
-        return shifted
+    step = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,12 +88,7 @@ class After(_Neighbour):
 
     keys = {"after": CONDITION}
     side = "before"
-
-    @staticmethod
-    def _shift(values: BoolArray, offsets: npt.NDArray[np.intp], *, edge: bool) -> BoolArray:
-        shifted = np.roll(values, -1)
-        shifted[offsets[1:][np.diff(offsets) > 0] - 1] = edge
-        return shifted
+    step = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
