@@ -14,9 +14,8 @@ import numpy as np
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
-from tiltfit.language.combinations import AllOf, all_of, any_of
 from tiltfit.language.comparisons import Column, Feature
-from tiltfit.language.condition import Condition, require_sequences
+from tiltfit.language.condition import AllOf, Condition, all_of, any_of, require_sequences
 from tiltfit.language.prose import ordinal, show
 from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import text as _text

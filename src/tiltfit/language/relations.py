@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -351,7 +351,7 @@ class DistributedAs(Relation):
 def shares_of(shares: object) -> tuple[tuple[Label, float], ...]:
     """The pairs (label, share) of a mapping or of an iterable of pairs."""
     items = shares.items() if isinstance(shares, Mapping) else shares
-    pairs = list(items) if isinstance(items, Iterable) and type(items) is not str else [()]
+    pairs: list[Any] = list(items) if isinstance(items, Iterable) and type(items) is not str else [()]
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
         raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {shares!r}.")
     return tuple((name, share) for name, share in pairs)
