@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tiltfit.language.combinations import all_of, any_of
+from tiltfit.language.condition import all_of, any_of
 from tiltfit.language.conditions import (
     Column,
     Condition,

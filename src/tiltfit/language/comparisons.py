@@ -18,10 +18,9 @@ from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, nearest
 from tiltfit.language.condition import Condition
 from tiltfit.language.prose import join, show
-from tiltfit.language.table import Table
 from tiltfit.language.texts import Phrase, Regex, Word
-from tiltfit.language.values import Exact, Label, labels, text, threshold
-from tiltfit.language.written import LABEL, LABELS, NUMBER, TEXT, Document
+from tiltfit.language.values import Exact, Label, is_collection, is_number, labels, text, threshold
+from tiltfit.language.written import LABEL, LABELS, NUMBER, TEXT, Document, Table
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -64,7 +63,7 @@ class Column(_Source):
 
     def isin(self, *values: Label) -> Condition:
         """Fires where the value is one of these."""
-        several = len(values) == 1 and isinstance(values[0], list | tuple | set | frozenset)
+        several = len(values) == 1 and is_collection(values[0])
         return IsIn(self, tuple(cast(Any, values[0])) if several else values)
 
     def equals(self, value: Label) -> Condition:
@@ -85,9 +84,9 @@ class Column(_Source):
 
     def numbers(self, inputs: Inputs, what: str) -> Known:
         values = inputs.column(self.name)
-        if values.dtype.kind in "biuf":
-            return values, ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), dtype=np.bool_)
         known = present(values)
+        if values.dtype.kind in "biuf":
+            return values, known
         found = np.zeros(len(values))
         for i in np.flatnonzero(known):
             if not isinstance(values[i], numbers.Real):
@@ -149,19 +148,18 @@ class _Comparison(Condition):
     def clause(self, unit: Unit, negated: bool = False) -> str:
         return f"whose {show(self.source.name)} is {'not ' if negated else ''}{self._words}"
 
-    def _check_source(self) -> None:
-        if not isinstance(self.source, _Source):
-            raise ConstraintError(f"{self.source!r} is neither column(...) nor feature(...).")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _OneSided(_Comparison):
     source: _Source
     value: int | float
+    compare: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
-        self._check_source()
         self._set(value=threshold(self.value, f"The number in {self.source!r}.{self.key}(...)"))
+
+    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
+        return np.asarray(self.compare(values, self.value))
 
     @property
     def _words(self) -> str:
@@ -183,9 +181,7 @@ class Above(_OneSided):
     """The value is greater than a number."""
 
     keys = {"above": NUMBER}
-
-    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
-        return np.asarray(values > self.value)
+    compare = np.greater
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,9 +189,7 @@ class Below(_OneSided):
     """The value is less than a number."""
 
     keys = {"below": NUMBER}
-
-    def _test(self, values: npt.NDArray[Any]) -> BoolArray:
-        return np.asarray(values < self.value)
+    compare = np.less
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +202,6 @@ class Within(_Comparison):
     keys = {"between": {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}}
 
     def __post_init__(self) -> None:
-        self._check_source()
         what = f"A bound of {self.source!r}.between(...)"
         self._set(low=threshold(self.low, what), high=threshold(self.high, what))
         if self.low > self.high:
@@ -252,8 +245,8 @@ class IsIn(Condition):
         values = inputs.column(self.column.name)
         known = present(values)
         if values.dtype.kind in "iuf":
-            wanted = [v for v in self.values if not isinstance(v, str | bool)]
-            passed = np.logical_or.reduce([values == v for v in wanted], initial=False) & known
+            wanted = [values == v for v in self.values if is_number(v)]
+            passed = np.logical_or.reduce(wanted, initial=False) & known
         elif values.dtype.kind in "bOUT":
             kinds = {(_kind(v), v) for v in self.values}
             found = (k and (_kind(v), v) in kinds for v, k in zip(values, known, strict=True))
@@ -266,7 +259,7 @@ class IsIn(Condition):
         values = inputs.column(self.column.name)
         if values.dtype.kind not in "OUT":
             return None
-        texts = dict.fromkeys(v for v in values if isinstance(v, str))
+        texts = dict.fromkeys(v for v in values if _kind(v) is str)
         return next((s for v in self.values if (s := nearest(v, texts)) is not None), None)
 
     def __repr__(self) -> str:
@@ -306,12 +299,11 @@ def present(values: npt.NDArray[Any]) -> BoolArray:
     return np.fromiter((not is_missing(v) for v in values), dtype=np.bool_, count=len(values))
 
 
+_KINDS: tuple[tuple[Any, type], ...] = ((bool | np.bool_, bool), (numbers.Real, float), (str, str))
+
+
 def _kind(value: object) -> type | None:
-    if isinstance(value, bool | np.bool_):
-        return bool
-    if isinstance(value, numbers.Real):
-        return float
-    return str if isinstance(value, str) else None
+    return next((kind for types, kind in _KINDS if isinstance(value, types)), None)
 
 
 def _read_source(table: Table) -> _Source:

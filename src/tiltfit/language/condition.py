@@ -1,4 +1,4 @@
-"""Conditions: where in the input a constraint applies.
+"""Conditions: where in the input a constraint applies; and their combinations, ``& | ~ .before .after``.
 
 A condition answers yes, no or neither at each position: a missing number is neither above 30 nor not above 30.
 So ``~`` swaps yes and no, ``&`` and ``|`` follow Kleene's three-valued logic, and a condition fires where it says yes.
@@ -8,7 +8,10 @@ A condition class owns its TOML keys, its Python code, its words and its evaluat
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 import numpy as np
@@ -16,8 +19,8 @@ import numpy.typing as npt
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
-from tiltfit.language.table import Table
-from tiltfit.language.written import Written, enrol, guard
+from tiltfit.language.prose import join
+from tiltfit.language.written import CONDITION, MAX_DEPTH, Document, Table, Written, enrol, guard, require_subclass
 from tiltfit.registry import Registry, load_extensions
 
 if TYPE_CHECKING:
@@ -33,11 +36,8 @@ class Condition(Written):
 
     registry: ClassVar[Registry[type[Condition]]] = Registry("condition key")
     needs: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for key in cls.__dict__.get("keys", ()):
-            Condition.registry.register(key, cls)
+    _binding: ClassVar[int] = 3
+    """How tightly its Python code binds: 0 like ``|``, 1 like ``&``, 2 like ``~``, 3 like a call."""
 
     @property
     def parts(self) -> tuple[Condition, ...]:
@@ -82,32 +82,22 @@ class Condition(Written):
     # Python
 
     def __and__(self, other: Condition) -> Condition:
-        from tiltfit.language.combinations import all_of
-
         return all_of([self, other]) if isinstance(other, Condition) else NotImplemented
 
     def __or__(self, other: Condition) -> Condition:
-        from tiltfit.language.combinations import any_of
-
         return any_of([self, other]) if isinstance(other, Condition) else NotImplemented
 
     def __invert__(self) -> Condition:
-        from tiltfit.language.combinations import Not
-
         return Not(self)
 
     @property
     def before(self) -> Condition:
         """The same condition, asked of the token before."""
-        from tiltfit.language.combinations import Before
-
         return Before(self)
 
     @property
     def after(self) -> Condition:
         """The same condition, asked of the token after."""
-        from tiltfit.language.combinations import After
-
         return After(self)
 
     def __bool__(self) -> NoReturn:
@@ -156,6 +146,10 @@ class Condition(Written):
         """The place of an event between tokens: ``after punctuation``, ``at a token matching "x"``."""
         return f"at {self.neighbour()}"
 
+    def _joined_by(self, negated: bool) -> str | None:
+        """The word that joins the parts in its clause, once negations are worked in; None if it has no parts."""
+        return None
+
 
 def require_sequences(inputs: Inputs, what: str) -> npt.NDArray[np.intp]:
     """Offsets of the sequences among the tokens (first token of each, then the number of tokens)."""
@@ -170,6 +164,216 @@ def require_sequences(inputs: Inputs, what: str) -> npt.NDArray[np.intp]:
 
 def _modifiers() -> set[str]:
     return {key for cls in Condition.registry.loaded.values() for key in cls.modifiers}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OfOne(Condition):
+    """A condition made of one other."""
+
+    part: Condition
+
+    def __post_init__(self) -> None:
+        _check_parts([self.part])
+
+    @property
+    def parts(self) -> tuple[Condition, ...]:
+        return (self.part,)
+
+    def to_document(self) -> Document:
+        return {self.key: self.part.to_document()}
+
+
+class _Neighbour(_OfOne):
+    """A condition asked of the neighbouring token of the same sequence; at the sequence's edge the answer is no."""
+
+    side: ClassVar[str]  # where the token stands that the condition is about, seen from the neighbour
+    step: ClassVar[int]  # from the neighbour to that token
+
+    @property
+    def is_sequence(self) -> bool:
+        return True
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        offsets = require_sequences(inputs, repr(self))
+        yes, no = self.part.decide(inputs)
+        return self._shift(yes, offsets, edge=False), self._shift(no, offsets, edge=True)
+
+    def _shift(self, values: BoolArray, offsets: npt.NDArray[np.intp], *, edge: bool) -> BoolArray:
+        """The neighbour's value at each token, ``edge`` where there is none."""
+        shifted = np.roll(values, self.step)
+        filled = np.diff(offsets) > 0
+        shifted[offsets[:-1][filled] if self.step > 0 else offsets[1:][filled] - 1] = edge
+        return shifted
+
+    def __repr__(self) -> str:
+        return f"{_operand(self.part, self._binding)}.{self.key}"
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls(Condition.parse(table.child(key)))
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"{'not ' if negated else ''}{self.side} {self.part.neighbour()}"
+
+    def place(self) -> str:
+        return self.clause("tokens")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Before(_Neighbour):
+    """The token before fulfils the condition."""
+
+    keys = {"before": CONDITION}
+    side = "after"
+    step = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class After(_Neighbour):
+    """The token after fulfils the condition."""
+
+    keys = {"after": CONDITION}
+    side = "before"
+    step = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Not(_OfOne):
+    """The negation of a condition."""
+
+    keys = {"not": CONDITION}
+    _binding = 2
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        yes, no = self.part.decide(inputs)
+        return no, yes
+
+    def suggest(self, inputs: Inputs) -> str | None:
+        return None  # it never fires because its part always does
+
+    def __invert__(self) -> Condition:
+        return self.part
+
+    def __repr__(self) -> str:
+        return f"~{_operand(self.part, self._binding)}"
+
+    def _joined_by(self, negated: bool) -> str | None:
+        return self.part._joined_by(not negated)
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return ~Condition.parse(table.child(key))
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return self.part.clause(unit, not negated)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Group(Condition):
+    """Two or more different conditions; groups of the same kind inside are merged into it."""
+
+    members: tuple[Condition, ...]
+    unordered = ("members",)
+    symbol: ClassVar[str]
+    conjunction: ClassVar[str]
+    dual: ClassVar[str]  # the conjunction after negation
+    holds: ClassVar[np.ufunc]  # of the answers of the parts: whether it holds, and whether its negation does
+    fails: ClassVar[np.ufunc]
+
+    def __post_init__(self) -> None:
+        _check_parts(self.members)
+        self._set(members=self._flat(self.members))
+        if len(self.members) < 2:
+            raise ConstraintError(f"{type(self).__name__} needs at least two different conditions.")
+
+    @property
+    def parts(self) -> tuple[Condition, ...]:
+        return self.members
+
+    @classmethod
+    def of(cls, parts: Iterable[Condition]) -> Condition:
+        """The group of these parts; one part (or several equal ones) is just that part."""
+        flat = cls._flat(parts)
+        return flat[0] if len(flat) == 1 else cls(flat)
+
+    @classmethod
+    def _flat(cls, parts: Iterable[Condition]) -> tuple[Condition, ...]:
+        inside = (part.parts if type(part) is cls else (part,) for part in parts)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(inside)))
+
+    def decide(self, inputs: Inputs) -> tuple[BoolArray, BoolArray]:
+        yes, no = zip(*(part.decide(inputs) for part in self.members), strict=True)
+        return self.holds.reduce(yes), self.fails.reduce(no)
+
+    def __repr__(self) -> str:
+        return f" {self.symbol} ".join(_operand(part, AllOf._binding) for part in self.members)
+
+    def to_document(self) -> Document:
+        return {self.key: [part.to_document() for part in self.members]}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        return cls.of([Condition.parse(child) for child in table.children(key)])
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        clauses = [part.clause(unit, negated) for part in self.members]
+        inside = [part._joined_by(negated) for part in self.members]
+        if not any(inside):
+            clauses = _without_repeats(clauses)
+        own = self._joined_by(negated)
+        return join([f"({c})" if i not in (None, own) else c for c, i in zip(clauses, inside, strict=True)], own)
+
+    def _joined_by(self, negated: bool) -> str:
+        return self.dual if negated else self.conjunction
+
+
+def _without_repeats(clauses: list[str]) -> list[str]:
+    """'with the word "a", "b" or the phrase "c d"': what the clause before has said need not be said again."""
+    shorter = clauses[:1]
+    for before, clause in itertools.pairwise(clauses):
+        plain_words = all(c.startswith('with the word "') and c.endswith('"') for c in (before, clause))
+        both_with = before.startswith("with ") and clause.startswith("with ")
+        opening = "with the word " if plain_words else "with " if both_with else ""
+        shorter.append(clause.removeprefix(opening))
+    return shorter
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AllOf(_Group):
+    """All of the conditions hold."""
+
+    keys = {"all": {"type": "array", "items": CONDITION, "minItems": 1}}
+    symbol = "&"
+    conjunction, dual = "and", "or"
+    holds, fails = np.logical_and, np.logical_or
+    _binding = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AnyOf(_Group):
+    """At least one of the conditions holds."""
+
+    keys = {"any": {"type": "array", "items": CONDITION, "minItems": 1}}
+    symbol = "|"
+    conjunction, dual = "or", "and"
+    holds, fails = np.logical_or, np.logical_and
+    _binding = 0
+
+
+all_of = AllOf.of
+any_of = AnyOf.of
+
+
+def _operand(part: Condition, least: int) -> str:
+    return f"({part!r})" if part._binding < least else repr(part)
+
+
+def _check_parts(parts: Iterable[object]) -> None:
+    for part in parts:
+        if not isinstance(part, Condition):
+            raise ConstraintError(f"Only conditions can be combined, but {part!r} is none.")
+        if part.depth >= MAX_DEPTH:
+            raise ConstraintError(f"The condition is nested more than {MAX_DEPTH} deep.")
 
 
 C = TypeVar("C", bound=type[Condition])
@@ -187,12 +391,12 @@ def register_condition(cls: C) -> C:
 
     Its fields hold texts, numbers, bools or tuples of them. ``& | ~ .before .after`` work without further code.
     """
-    if isinstance(cls, type) and issubclass(cls, Condition):
-        own = [name for name in ("fires", "decide") if getattr(cls, name) is not getattr(Condition, name)]
-        if not own or cls.clause is Condition.clause:
-            lacks = "clause(unit, negated=False)" if own else "fires(inputs)"
-            raise ConstraintError(f"{cls.__name__} must define {lacks}.")
-    enrol(cls, Condition, Condition.registry, {"case", "column"})
+    require_subclass(cls, Condition)
+    own = [name for name in ("fires", "decide") if getattr(cls, name) is not getattr(Condition, name)]
+    if not own or cls.clause is Condition.clause:
+        lacks = "clause(unit, negated=False)" if own else "fires(inputs)"
+        raise ConstraintError(f"{cls.__name__} must define {lacks}.")
+    enrol(cls, Condition, {"case", "column"})
     guard(cls, "fires", _checked_firings)
     return cls
 

@@ -1,4 +1,4 @@
-"""Conditions, as users write them.
+"""Conditions, as users write them; those on where a token stands in its sequence, and on what a function says of it.
 
 >>> word("puck") & ~phrase("hockey stick")
 word('puck') & ~phrase('hockey stick')
@@ -14,52 +14,18 @@ import numpy as np
 
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
-from tiltfit.language.combinations import After, AllOf, AnyOf, Before, Not, all_of, any_of
-from tiltfit.language.comparisons import Above, Below, Column, Feature, IsIn, Within
-from tiltfit.language.condition import Condition
-from tiltfit.language.positions import First, Last, Position, Punctuation
-from tiltfit.language.prose import show
+from tiltfit.language.comparisons import Column, Feature
+from tiltfit.language.condition import AllOf, Condition, all_of, any_of, require_sequences
+from tiltfit.language.prose import ordinal, show
 from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import text as _text
-from tiltfit.language.written import Document
+from tiltfit.language.written import TRUE, Document
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
 
-__all__ = [
-    "Above",
-    "After",
-    "AllOf",
-    "AnyOf",
-    "Before",
-    "Below",
-    "Column",
-    "Condition",
-    "Feature",
-    "First",
-    "IsIn",
-    "Last",
-    "Not",
-    "Phrase",
-    "Position",
-    "Punctuation",
-    "Regex",
-    "When",
-    "Within",
-    "Word",
-    "all_of",
-    "any_of",
-    "column",
-    "feature",
-    "first",
-    "last",
-    "phrase",
-    "position",
-    "punctuation",
-    "regex",
-    "when",
-    "word",
-]
+# Names of other modules that are imported from here.
+__all__ = ["AllOf", "Column", "Condition", "Feature", "Phrase", "Regex", "Word", "all_of", "any_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +63,94 @@ class When(Condition):
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         return f"for which {show(self.name)} {'does not hold' if negated else 'holds'}"
+
+
+class _OfTokens(Condition):
+    """A condition that only tokens of sequences can fulfil; unless it says otherwise, Python calls it by its key."""
+
+    @property
+    def is_sequence(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return self.key
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Punctuation(_OfTokens):
+    """A token without a letter or digit."""
+
+    keys = {"punctuation": TRUE}
+
+    def fires(self, inputs: Inputs) -> BoolArray:
+        require_sequences(inputs, "punctuation")
+        signs = (t != "" and not any(c.isalnum() for c in t) for t in inputs.texts())
+        return np.fromiter(signs, dtype=np.bool_, count=inputs.n)
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"{'not ' if negated else ''}consisting of punctuation"
+
+    def neighbour(self, noun: str = "a token") -> str:
+        return "punctuation"
+
+
+class _Placed(_OfTokens):
+    """The token at index ``k`` of its sequence: 0 is the first, −1 the last."""
+
+    k: int
+
+    def fires(self, inputs: Inputs) -> BoolArray:
+        offsets = require_sequences(inputs, repr(self))
+        found = (offsets[:-1] if self.k >= 0 else offsets[1:]) + self.k
+        mask = np.zeros(inputs.n, dtype=np.bool_)
+        mask[found[(found >= offsets[:-1]) & (found < offsets[1:])]] = True
+        return mask
+
+    def _where(self) -> str:
+        return f"at the {'end' if self.k else 'start'}"
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        return f"{'not ' if negated else ''}{self._where()} of a sequence"
+
+    def place(self) -> str:
+        return self.clause("tokens")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class First(_Placed):
+    """The first token of a sequence."""
+
+    keys = {"first": TRUE}
+    k = 0
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Last(_Placed):
+    """The last token of a sequence."""
+
+    keys = {"last": TRUE}
+    k = -1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Position(_Placed):
+    """The token at index k of its sequence: 0 is the first, −1 the last."""
+
+    k: int
+    keys = {"position": {"type": "integer"}}
+
+    def __post_init__(self) -> None:
+        if type(self.k) is bool or not isinstance(self.k, int | np.integer):
+            raise ConstraintError(f"position({self.k!r}) must be a whole number: 0 is the first token, -1 the last.")
+        if not -(2**31) <= self.k < 2**31:
+            raise ConstraintError("position(...) is longer than any sequence.")
+        self._set(k=int(self.k))
+
+    def __repr__(self) -> str:
+        return f"position({self.k})"
+
+    def _where(self) -> str:
+        return f"in {ordinal(self.k + 1)} place" if self.k >= 0 else f"in {ordinal(-self.k)} place from the end"
 
 
 def word(text: str, case: bool | None = None) -> Condition:

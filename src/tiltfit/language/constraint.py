@@ -1,4 +1,14 @@
-"""A constraint: an event, where it is looked at, and what is expected of it; and a set of them."""
+"""A constraint: an event, where it is looked at, and what is expected of it; and a set of them.
+
+A set refuses hard constraints that cannot hold together, before any data are seen. Two shares of the same support, of
+outcome sets S and T with intervals [s, s′] and [t, t′], contradict each other if
+
+    S ⊆ T and s > t′             the smaller set must not have the larger share
+    S ∩ T = ∅ and s + t > 1      disjoint sets share at most everything
+    S ∪ T = all and s′ + t′ < 1  together they cover everything
+
+Counts only contradict counts of the same event: for them S = T.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +17,18 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import InitVar, dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from tiltfit.errors import ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
+from tiltfit.errors import ConflictError, ConstraintError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.language.conditions import Column, Condition, all_of
-from tiltfit.language.event import Event, Labels
+from tiltfit.language.event import Event, Labels, Outcomes
+from tiltfit.language.prose import amount, percent
 from tiltfit.language.relations import Relation, Target
 from tiltfit.language.scheme import entities
-from tiltfit.language.values import Exact, Label, labels, match, real, text
+from tiltfit.language.sentences import describe, titled
+from tiltfit.language.values import Exact, Label, exact, labels, match, real, text
 
 if TYPE_CHECKING:
     from tiltfit.check.check import Check
@@ -23,6 +36,7 @@ if TYPE_CHECKING:
 
 SCOPES = ("dataset", "instance", "sequence")
 PARTS = ("unlabelled", "all")
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +81,7 @@ class Constraint(Exact):
     @property
     def title(self) -> str:
         """Its name, or its sentence if it has none: how messages refer to it where it is not known what X holds."""
-        return self.name if self.name is not None else str(self)
+        return titled(self)
 
     @property
     def names(self) -> tuple[Label, ...]:
@@ -103,6 +117,11 @@ class Constraint(Exact):
         """True if it states a mean number per sequence; otherwise a share."""
         return self.event.counts and self.of is None
 
+    @property
+    def per_column(self) -> str | None:
+        """The name of the column for each of whose values it is stated; None if it is not stated per column."""
+        return None if self.per in SCOPES else self.per.name  # type: ignore[union-attr]
+
     def targets(self, classes: Sequence[object]) -> list[Target]:
         """The expectations that it states for these classes."""
         return self.relation.targets(classes, of_another=self.of is not None)
@@ -113,8 +132,6 @@ class Constraint(Exact):
         return self.relation.hard and not self.slack
 
     def __str__(self) -> str:
-        from tiltfit.language.sentences import describe
-
         return describe(self)
 
     def __repr__(self) -> str:
@@ -215,8 +232,6 @@ class ConstraintSet(Exact, Sequence[Constraint]):
     unit: InitVar[Unit | None] = None
 
     def __post_init__(self, unit: Unit | None) -> None:
-        from tiltfit.language.conflicts import check_conflicts
-
         self._set(constraints=tuple(_constraint(c) for c in self.constraints))
         counts = Counter(c.name for c in self.constraints if c.name is not None)
         for name, count in counts.items():
@@ -227,7 +242,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
             if not self.classes:
                 raise ConstraintError("classes is empty: name the labels, or leave it out.")
             self.check_labels(self.classes, unit)
-        check_conflicts(self.constraints, self.classes, unit or self._unit)
+        _check_conflicts(self.constraints, self.classes, unit or self._unit)
 
     @property
     def _unit(self) -> Unit:
@@ -240,13 +255,9 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         """A set from what users pass: a set, one constraint, several, or the path of a TOML file."""
         if isinstance(source, ConstraintSet):
             return source
-        if isinstance(source, Constraint):
-            return ConstraintSet((source,), unit=unit)
         if isinstance(source, str | os.PathLike):
             return ConstraintSet.from_toml(Path(source))
-        if isinstance(source, Iterable):
-            return ConstraintSet(tuple(source), unit=unit)
-        return ConstraintSet((source,))
+        return ConstraintSet(tuple(source) if isinstance(source, Iterable) else (source,), unit=unit)
 
     @staticmethod
     def from_toml(source: str | os.PathLike[str]) -> ConstraintSet:
@@ -265,19 +276,18 @@ class ConstraintSet(Exact, Sequence[Constraint]):
 
     def check_labels(self, classes: Iterable[object], unit: Unit | None = None) -> None:
         """Refuse a constraint that names a label which is none of the classes."""
-        from tiltfit.language.sentences import titled
-
         known = list(classes)
         fields = entities(known)
         for constraint in self.constraints:
             for name in constraint.names:
                 if match(name, known) is None and not (name in fields and constraint.names_entity(name)):
                     some = ", ".join(map(repr, known[:10])) + (", …" if len(known) > 10 else "")
+                    title = titled(constraint, unit or self._unit)
                     raise UnknownLabelError(
-                        f"The constraint {titled(constraint, unit or self._unit)!r} names the label {name!r}, "
-                        f"which is not one of the classes ({some}).{did_you_mean(name, known)} "
-                        "A class that no label shows is named with classes=, or in the constraint file.",
-                        constraint=titled(constraint, unit or self._unit),
+                        f"The constraint {title!r} names the label {name!r}, which is not one of the classes ({some})."
+                        f"{did_you_mean(name, known)} A class that no label shows is named with classes=, or in the "
+                        "constraint file.",
+                        constraint=title,
                     )
 
     def with_classes(self, classes: Iterable[Label], unit: Unit | None = None) -> ConstraintSet:
@@ -335,3 +345,59 @@ def _constraint(value: object) -> Constraint:
             f"{value!r} is unfinished: it does not say what is expected. Add {relation}, between, at_least or the like."
         )
     raise ConstraintError(f"{value!r} is not a constraint. Write expect('hockey', given=word('puck')).about(0.9).")
+
+
+@dataclass(frozen=True)
+class _Claim:
+    """A hard constraint as a set of outcomes and the interval of their share."""
+
+    constraint: Constraint
+    outcomes: Outcomes
+    everything: Outcomes | None
+    low: float
+    high: float
+    unit: Unit
+
+    def __str__(self) -> str:
+        words = self.constraint.relation.words(amount if self.constraint.is_count else percent)
+        return f"{titled(self.constraint, self.unit)!r} ({words})"
+
+
+def _check_conflicts(constraints: Iterable[Constraint], classes: Sequence[Label] | None, unit: Unit) -> None:
+    """Refuse the first two that contradict each other, by name."""
+    known = None if classes is None else frozenset(map(exact, classes))
+    groups: dict[object, list[_Claim]] = {}
+    for constraint in constraints:
+        if constraint.is_hard:
+            family, outcomes, everything = constraint.event.outcomes(known)
+            if constraint.of is not None:  # then shares need not sum to one over all labels
+                everything = None
+            claim = _Claim(constraint, outcomes, everything, *constraint.relation.interval, unit)
+            if everything is not None and outcomes >= everything and claim.high < 1 - _ROUNDING:
+                raise ConflictError(
+                    f"{claim} cannot hold: it names all classes, and together they are always 100%.",
+                    constraint=titled(constraint, unit),
+                )
+            scope = (constraint.given, constraint.of, constraint.per, constraint.on)
+            groups.setdefault((family, exact(scope)), []).append(claim)
+    for group in groups.values():
+        for a, b in combinations(group, 2):
+            if reason := _contradiction(a, b):
+                raise ConflictError(
+                    f"{a} and {b} cannot both hold: {reason}. Widen one of them, or soften it with slack=.",
+                    constraint=titled(a.constraint, unit),
+                )
+
+
+def _contradiction(a: _Claim, b: _Claim) -> str | None:
+    for s, t, order in ((a, b, ("first", "second")), (b, a, ("second", "first"))):
+        if s.outcomes <= t.outcomes and s.low > t.high + _ROUNDING:
+            same = s.outcomes == t.outcomes
+            return "both are about the same thing" if same else f"the {order[0]} is a part of the {order[1]}"
+    if a.constraint.of is not None:
+        return None
+    if not a.outcomes & b.outcomes and a.low + b.low > 1 + _ROUNDING:
+        return "together they would need more than 100%"
+    if a.everything is not None and a.outcomes | b.outcomes >= a.everything and a.high + b.high < 1 - _ROUNDING:
+        return "together they are always 100%"
+    return None

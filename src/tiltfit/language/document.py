@@ -16,9 +16,8 @@ from tiltfit.language.conditions import Column, Condition
 from tiltfit.language.constraint import Among, Constraint
 from tiltfit.language.events import Event, Labels  # all events
 from tiltfit.language.relations import Relation
-from tiltfit.language.table import Table
 from tiltfit.language.values import plain
-from tiltfit.language.written import Document
+from tiltfit.language.written import Document, Table
 from tiltfit.registry import load_extensions
 
 T = TypeVar("T")
@@ -38,7 +37,7 @@ def to_document(constraint: Constraint) -> Document:
         raise UnsupportedError(f"The constraint {constraint.title!r} cannot be saved: {error}") from None
     document |= constraint.relation.to_document()
     if constraint.per != "dataset":
-        document["per"] = {"column": constraint.per.name} if isinstance(constraint.per, Column) else constraint.per
+        document["per"] = constraint.per if constraint.per_column is None else {"column": constraint.per_column}
     if constraint.on != "unlabelled":
         document["on"] = constraint.on
     strengths = {"beta": constraint.beta, "slack": constraint.slack}
@@ -49,7 +48,7 @@ def to_document(constraint: Constraint) -> Document:
 def from_document(document: object, where: str = "") -> Constraint:
     """Read a constraint; ``where`` begins every complaint."""
     table = Table(document, where)
-    relations = [name for key, cls in Relation.registry.items() for name in (key, *cls.modifiers)]
+    relations = [name for key, cls in Relation.registry.loaded.items() for name in (key, *cls.modifiers)]
     others = ["given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS]
     table.only([*_events(table, others), *others])
     try:
@@ -98,9 +97,10 @@ def _events(table: Table, others: list[str]) -> Mapping[str, type[Event]]:
 
 
 def _relation(table: Table) -> Relation:
-    key = _one_of(table, Relation.registry, "relation")
-    cls = Relation.registry[key]
-    for other in Relation.registry.values():
+    known = Relation.registry.loaded
+    key = _one_of(table, known, "relation")
+    cls = known[key]
+    for other in known.values():
         for modifier in other.modifiers:
             if modifier in table and modifier not in cls.modifiers:
                 raise table.error(f"goes with `{other.key}`, not with `{key}`", modifier)
@@ -122,8 +122,10 @@ def _given(table: Table) -> Condition | None:
 
 
 def _per(table: Table) -> str | Column:
-    if "per" not in table or isinstance(table.raw("per"), str):
-        return table.text("per") if "per" in table else "dataset"
+    if "per" not in table:
+        return "dataset"
+    if table.holds("per", str):
+        return table.text("per")
     inner = table.child("per")
     inner.only(["column"])
     return Column(inner.text("column"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 
@@ -20,9 +20,8 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.statistic import Statistic, check_statistic
 from tiltfit.language.prose import join, show
-from tiltfit.language.table import Table
 from tiltfit.language.values import Label, exact, labels, match
-from tiltfit.language.written import LABEL, LABELS, Document, Written, enrol, guard
+from tiltfit.language.written import LABEL, LABELS, Document, Table, Written, enrol, guard, require_subclass
 from tiltfit.registry import Registry
 
 if TYPE_CHECKING:
@@ -100,11 +99,6 @@ class Event(Written):
     has_instances: ClassVar[bool] = True
     place: ClassVar[Place | None] = None
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for key in cls.__dict__.get("keys", ()):
-            Event.registry.register(key, cls)
-
     @property
     def names(self) -> tuple[Label, ...]:
         """The labels that the event names."""
@@ -174,22 +168,43 @@ class Event(Written):
         return f"come {given.place()}"
 
 
+class BuiltIn(Event):
+    """An event that ``expect`` has a method for, called like its key, which takes the labels that the event names."""
+
+    @property
+    def code(self) -> tuple[str, str]:
+        return f"expect.{self.key}", ", ".join(map(repr, self.names))
+
+
 @dataclass(frozen=True, eq=False)
-class Labels(Event):
-    """The label is one of these. No labels: no event, for ``distributed_as``."""
+class OfLabels(BuiltIn):
+    """An event that names some labels, in any order."""
 
     labels: tuple[Label, ...] = ()
-    keys = {"label": LABEL, "labels": LABELS}
-    is_sequence = False
-    place = "all"
     unordered = ("labels",)
 
     def __post_init__(self) -> None:
-        self._set(labels=labels(self.labels, "expect(...)"))
+        self._set(labels=labels(self.labels, self.code[0]))
 
     @property
     def names(self) -> tuple[Label, ...]:
         return self.labels
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Self:
+        return cls(tuple(table.labels(key)))
+
+
+@dataclass(frozen=True, eq=False)
+class Labels(OfLabels):
+    """The label is one of these. No labels: no event, for ``distributed_as``."""
+
+    keys = {"label": LABEL, "labels": LABELS}
+    is_sequence = False
+    place = "all"
+
+    def __post_init__(self) -> None:
+        self._set(labels=labels(self.labels, "expect(...)"))
 
     def to_document(self) -> Document:
         if len(self.labels) == 1:
@@ -197,14 +212,12 @@ class Labels(Event):
         return {"labels": list(self.labels)} if self.labels else {}
 
     @classmethod
-    def from_table(cls, table: Table, key: str) -> Labels:
-        if key == "label":
-            return cls((table.label(key),))
-        return cls(tuple(table.labels(key)))
+    def from_table(cls, table: Table, key: str) -> Self:
+        return cls((table.label(key),)) if key == "label" else super().from_table(table, key)
 
     @property
     def code(self) -> tuple[str, str]:
-        return "expect", arguments(self.labels)
+        return "expect", super().code[1]
 
     def outcomes(self, classes: Outcomes | None = None) -> tuple[Hashable, Outcomes, Outcomes | None]:
         return "label", frozenset(map(exact, self.labels)), classes
@@ -223,11 +236,6 @@ class Labels(Event):
 
     def located(self, given: Condition, unit: Unit) -> str:
         return f"are ones {given.clause(unit)}"
-
-
-def arguments(values: tuple[Label, ...]) -> str:
-    """Labels as Python writes them."""
-    return ", ".join(map(repr, values))
 
 
 def any_label(values: tuple[Label, ...]) -> str:
@@ -276,13 +284,14 @@ def register_event(cls: E) -> E:
     Its fields hold texts, numbers, bools or tuples of them. ``counts = True`` says that the constraint states a mean
     number per sequence instead of a share, ``is_sequence = False`` that the event also makes sense for documents.
     """
-    own = [name for name in ("tables", "statistic") if getattr(cls, name, None) is not getattr(Event, name)]
-    if isinstance(cls, type) and issubclass(cls, Event) and len(own) != 1:
+    require_subclass(cls, Event)
+    own = [name for name in ("tables", "statistic") if getattr(cls, name) is not getattr(Event, name)]
+    if len(own) != 1:
         raise ConstraintError(
             f"{cls.__name__} must define tables(classes), for events at tokens and edges, or statistic(classes), for "
             f"whole sequences; it defines {' and '.join(own) or 'neither'}."
         )
-    enrol(cls, Event, Event.registry, _RESERVED)
+    enrol(cls, Event, _RESERVED)
     cls.plural = cls.plural or cls.key.replace("_", " ")
     if own == ["tables"]:
         guard(cls, "tables", _checked_tables)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack, cast
 
 from tiltfit.errors import ConstraintError
 from tiltfit.language.conditions import Column, Condition
@@ -51,12 +51,16 @@ class Expectation(Exact):
 
     event: Event
     given: Condition | None = None
-    of: Among | None = None
+    of: Expectation | Among | None = None  # kept as Among
     per: str | Column = "dataset"
     on: str = "unlabelled"
     unfinished = "about"  # the relation that messages propose
 
     def __post_init__(self) -> None:
+        if isinstance(self.of, Expectation):
+            self._set(of=self.of._as_among())
+        elif self.of is not None and not isinstance(self.of, Among):
+            raise ConstraintError(f"of must be an event, like of=expect.change(), but is {self.of!r}.")
         check_given(self.given)
 
     def about(
@@ -156,16 +160,16 @@ class Expectation(Exact):
     def _finish(
         self, relation: Relation, beta: float | None, slack: float | None, name: str | None, rationale: str | None
     ) -> Constraint:
-        return Constraint(self.event, relation, self.given, self.of, self.per, self.on, beta, slack, name, rationale)
+        of = cast(Among | None, self.of)
+        return Constraint(self.event, relation, self.given, of, self.per, self.on, beta, slack, name, rationale)
+
+    def _as_among(self) -> Among:
+        if self.of is not None or self.per != "dataset" or self.on != "unlabelled":
+            raise ConstraintError(f"of={self!r} can only say an event and given=.")
+        return Among(self.event, self.given)
 
     def __repr__(self) -> str:
         return expectation_code(self.event, self.given, self.of, self.per, self.on)
-
-
-def _among(expectation: Expectation) -> Among:
-    if expectation.of is not None or expectation.per != "dataset" or expectation.on != "unlabelled":
-        raise ConstraintError(f"of={expectation!r} can only say an event and given=.")
-    return Among(expectation.event, expectation.given)
 
 
 class _Scope(TypedDict, total=False):
@@ -203,35 +207,35 @@ class _Expect:
         on: str = "unlabelled",
     ) -> Expectation:
         """The label is one of these."""
-        return _expectation(Labels(labels), given=given, of=of, per=per, on=on)
+        return Expectation(Labels(labels), given=given, of=of, per=per, on=on)
 
     def stay(self, **scope: Unpack[_Scope]) -> Expectation:
         """A token has the label of the token before it."""
-        return _expectation(Stay(), **scope)
+        return Expectation(Stay(), **scope)
 
     def change(self, **scope: Unpack[_Scope]) -> Expectation:
         """A token has another label than the token before it."""
-        return _expectation(Change(), **scope)
+        return Expectation(Change(), **scope)
 
     def transition(self, before: Label, after: Label, **scope: Unpack[_Scope]) -> Expectation:
         """A token labelled ``before`` is followed by one labelled ``after``."""
-        return _expectation(Transition(before, after), **scope)
+        return Expectation(Transition(before, after), **scope)
 
     def start(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
         """A sequence's first token has one of these labels."""
-        return _expectation(Start(labels), **scope)
+        return Expectation(Start(labels), **scope)
 
     def end(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
         """A sequence's last token has one of these labels."""
-        return _expectation(End(labels), **scope)
+        return Expectation(End(labels), **scope)
 
     def segments(self, label: Label, **scope: Unpack[_Scope]) -> Expectation:
         """The number of segments of a label in a sequence."""
-        return _expectation(Segments(label), **scope)
+        return Expectation(Segments(label), **scope)
 
     def repeats(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
         """The number of times that a field comes back in a sequence: one of these, or any."""
-        return _expectation(Repeats(labels), **scope)
+        return Expectation(Repeats(labels), **scope)
 
     def appears(self, *labels: Label, **scope: Unpack[_Scope]) -> Expectation:
         """A field, any of these, occurs in a sequence at all."""
@@ -253,7 +257,7 @@ class _Expect:
         """An event that is made by its class, as those of extensions are: ``expect.event(ChangesBack())``."""
         if not isinstance(event, Event):
             raise ConstraintError(f"expect.event takes an event like ChangesBack(), but got {event!r}.")
-        return _expectation(event, **scope)
+        return Expectation(event, **scope)
 
     def statistic(self, name: str, options: Mapping[str, Any] | None = None, **scope: Any) -> Expectation:
         """A statistic of the whole sequence by its name: one that comes with the library, or a registered one.
@@ -264,26 +268,11 @@ class _Expect:
             raise ConstraintError(
                 f"The options of a statistic are a mapping like {{'labels': [...]}}, not {options!r}."
             )
-        more = {key: value for key, value in scope.items() if key not in _Scope.__annotations__}
-        inner = {key: value for key, value in scope.items() if key in _Scope.__annotations__}
-        return _expectation(Statistic(name, tuple({**(options or {}), **more}.items())), **inner)
+        inner = {key: scope.pop(key) for key in _Scope.__annotations__ if key in scope}
+        return Expectation(Statistic(name, tuple({**(options or {}), **scope}.items())), **inner)
 
     def __repr__(self) -> str:
         return "expect"
-
-
-def _expectation(
-    event: Event,
-    given: Condition | None = None,
-    of: Expectation | Among | None = None,
-    per: str | Column = "dataset",
-    on: str = "unlabelled",
-) -> Expectation:
-    if isinstance(of, Expectation):
-        of = _among(of)
-    elif of is not None and not isinstance(of, Among):
-        raise ConstraintError(f"of must be an event, like of=expect.change(), but is {of!r}.")
-    return Expectation(event, given, of, per, on)
 
 
 expect = _Expect()

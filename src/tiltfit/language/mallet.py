@@ -14,7 +14,7 @@ from tiltfit.errors import ConstraintError, ConstraintFileError
 from tiltfit.language.conditions import word
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.expect import expect
-from tiltfit.language.file import read_text
+from tiltfit.language.toml import read_text
 
 _SUM_TOLERANCE = 1e-6
 

@@ -10,19 +10,19 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import ConstraintError
 from tiltfit.language.prose import join, percent, show
-from tiltfit.language.table import Table
 from tiltfit.language.values import Label, exact, labels, match, plain, real
-from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Written
+from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Table, Written
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
 from tiltfit.penalties.penalty import PENALTIES, Penalty
+from tiltfit.registry import Registry
 
 Softness = Callable[[int], FloatArray]
 """β of every row (0: hard), for a penalty that grows as its deviation to this power."""
@@ -50,16 +50,11 @@ class Relation(Written):
     """One kind of relation. ``hard``: it either holds or not; otherwise it is a matter of degree. ``names_labels``: it
     names the labels itself, so it takes no event."""
 
-    registry: ClassVar[dict[str, type[Relation]]] = {}
+    registry: ClassVar[Registry[type[Relation]]] = Registry("relation key")
     hard: ClassVar[bool] = True
     names_labels: ClassVar[bool] = False
     shares: tuple[tuple[Label, float], ...] = ()
     """(label, share) of every label, if the relation states the shares of all of them; otherwise nothing."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for key in cls.__dict__.get("keys", ()):
-            Relation.registry[key] = cls
 
     @property
     @abstractmethod
@@ -288,7 +283,7 @@ class DistributedAs(Relation):
     unordered = ("shares",)
 
     def __post_init__(self) -> None:
-        pairs = _pairs(self.shares)
+        pairs = shares_of(self.shares)
         names = labels([name for name, _ in pairs], "distributed_as(...)")
         values = [real(share, f"The share of {name!r} in distributed_as(...)") for name, share in pairs]
         if not names:
@@ -341,8 +336,8 @@ class DistributedAs(Relation):
         return f"distributed_as([{pairs}]"  # labels like 1 and True, which one dict cannot hold
 
     def to_document(self) -> Document:
-        if all(isinstance(name, str) for name in self.names):
-            return {"distribution": {str(name): plain(share) for name, share in self.shares}}
+        if all(type(name) is str for name in self.names):
+            return {"distribution": {name: plain(share) for name, share in self.shares}}
         return {"distribution": [[name, plain(share)] for name, share in self.shares]}
 
     @classmethod
@@ -353,16 +348,12 @@ class DistributedAs(Relation):
         return join([f"{percent(share)} {show(name)}" for name, share in self.shares], "and")
 
 
-def shares_of(value: object) -> tuple[tuple[Label, float], ...]:
-    """The pairs (label, share) of a mapping or an iterable of pairs."""
-    items = value.items() if isinstance(value, Mapping) else value
-    return _pairs(items)
-
-
-def _pairs(items: object) -> tuple[tuple[Label, float], ...]:
-    pairs = list(items) if isinstance(items, Iterable) and not isinstance(items, str) else None
-    if pairs is None or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
-        raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {items!r}.")
+def shares_of(shares: object) -> tuple[tuple[Label, float], ...]:
+    """The pairs (label, share) of a mapping or of an iterable of pairs."""
+    items = shares.items() if isinstance(shares, Mapping) else shares
+    pairs: list[Any] = list(items) if isinstance(items, Iterable) and type(items) is not str else [()]
+    if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
+        raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {shares!r}.")
     return tuple((name, share) for name, share in pairs)
 
 

@@ -80,7 +80,7 @@ def _condition(key: str) -> Schema:
 
 
 def _constraint() -> Schema:
-    relations = Relation.registry
+    relations = Relation.registry.loaded
     modifiers = {name: cls for cls in relations.values() for name in cls.modifiers}
     hard = [key for key, cls in relations.items() if cls.hard]
     return {
@@ -104,7 +104,7 @@ def _constraint() -> Schema:
 def _one_event() -> Schema:
     """One event; none where the relation names the labels itself."""
     return {
-        "if": {"anyOf": _required(key for key, cls in Relation.registry.items() if cls.names_labels)},
+        "if": {"anyOf": _required(key for key, cls in Relation.registry.loaded.items() if cls.names_labels)},
         "then": {"not": {"anyOf": _required([*Event.registry, "of"])}},
         "else": {"oneOf": _required(Event.registry)},
     }
@@ -114,7 +114,7 @@ def _shares() -> Schema:
     """Targets are at most 1, unless they are of an event that counts, and of no share of another."""
     counting = [key for key, cls in Event.registry.items() if cls.counts]
     most: dict[str, Schema] = {"number": {"maximum": 1}, "array": {"items": {"maximum": 1}}}
-    shapes = _shapes(Relation.registry.values())
+    shapes = _shapes(Relation.registry.loaded.values())
     return {
         "if": {"anyOf": _required(counting), "not": {"required": ["of"]}},
         "else": {"properties": {key: most[shape["type"]] for key, shape in shapes.items() if "type" in shape}},

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tiltfit.language.conditions import Column
 from tiltfit.language.prose import amount, percent, show
 
 if TYPE_CHECKING:
@@ -90,8 +89,8 @@ def _share_among(constraint: Constraint, unit: Unit) -> str:
 
 def _in_each(constraint: Constraint, unit: Unit) -> str:
     """The scope, said first: ``in each county, ``."""
-    if isinstance(constraint.per, Column):
-        return f"in each {show(constraint.per.name)}, "
+    if constraint.per_column is not None:
+        return f"in each {show(constraint.per_column)}, "
     if constraint.per == "dataset":
         return ""
     return f"in each {'sequence' if unit == 'tokens' else unit.removesuffix('s')}, "

@@ -17,9 +17,8 @@ from tiltfit.data.inputs import tokenise
 from tiltfit.errors import ConstraintError, UnsupportedError, nearest
 from tiltfit.language.condition import Condition
 from tiltfit.language.prose import quote, show
-from tiltfit.language.table import Table
 from tiltfit.language.values import text
-from tiltfit.language.written import TEXT, Document
+from tiltfit.language.written import TEXT, Document, Table
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit, WordIndex

@@ -27,13 +27,13 @@ import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tiltfit.errors import ConstraintFileError
+from tiltfit.data.readers.packed import read_at_most, unpacked
+from tiltfit.errors import ConstraintFileError, DataFileError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.document import from_document, to_document
-from tiltfit.language.file import read_text
 from tiltfit.language.prose import quote
-from tiltfit.language.table import Table
 from tiltfit.language.values import Label
+from tiltfit.language.written import Table
 
 VERSION = 1
 _KEYS = ("version", "classes", "constraint")
@@ -146,3 +146,27 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     list: lambda value: f"[{', '.join(map(_value, value))}]",
 }
 """The types that documents hold; there are no others."""
+
+
+MAX_FILE = 1 << 26
+"""Longest constraint file, in bytes: longer ones are a sign of a wrong file, or of one made to fill the memory."""
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, unpacked, without a byte-order mark; every failure to read it is a ConstraintFileError."""
+    name = os.fspath(path)
+    try:
+        with open(path, "rb") as raw, unpacked(name, raw) as plain:
+            data = read_at_most(plain, MAX_FILE + 1)
+        if len(data) > MAX_FILE:
+            raise ConstraintFileError(f"{name}: the file is longer than {MAX_FILE:,} bytes. Is it a constraint file?")
+        return data.decode("utf-8-sig")
+    except ConstraintFileError:
+        raise
+    except DataFileError as error:
+        raise ConstraintFileError(str(error)) from error
+    except UnicodeDecodeError:
+        raise ConstraintFileError(f"{name}: the file is not UTF-8 text.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise ConstraintFileError(f"{name}: the file cannot be read: {reason}.") from error

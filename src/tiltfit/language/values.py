@@ -5,9 +5,10 @@ Python says 1 == True == 1.0; the language does not: these are three labels.
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
@@ -27,7 +28,7 @@ def text(value: object, what: str) -> str:
         raise ConstraintError(f"{what} must be a string, but is {value!r}.")
     if not value:
         raise ConstraintError(f"{what} must not be empty.")
-    return _encodable(str.__str__(value), what)
+    return _encodable(value, what)
 
 
 def label(value: object, what: str = "A label") -> Label:
@@ -38,19 +39,17 @@ def label(value: object, what: str = "A label") -> Label:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return _encodable(str.__str__(value), what)
-    if isinstance(value, int):
-        return _in_range(int.__int__(value), what)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ConstraintError(f"{what} must not be {float(value)!r}: it would equal no label of the data.")
-        return float.__float__(value)
-    if isinstance(value, list | tuple | set | frozenset):
+    for kind, checked in _LABELS.items():
+        if isinstance(value, kind):
+            return checked(value, what)
+    if is_collection(value):
         raise ConstraintError(f"{what} must be one value, but is {value!r}. Pass several labels one by one.")
     raise ConstraintError(f"{what} must be a string, a number or a bool, but is {value!r}.")
+
+
+def is_collection(value: object) -> bool:
+    """True if the value holds several values, as a list or a set does."""
+    return isinstance(value, list | tuple | set | frozenset)
 
 
 def labels(values: Iterable[object], what: str) -> tuple[Label, ...]:
@@ -66,7 +65,7 @@ def labels(values: Iterable[object], what: str) -> tuple[Label, ...]:
 
 def real(value: object, what: str) -> float:
     """A finite float (−0 becomes 0)."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+    if type(value) is bool or not isinstance(value, numbers.Real):
         raise ConstraintError(f"{what} must be a number, but is {value!r}.")
     try:
         found = float(value)
@@ -79,7 +78,7 @@ def real(value: object, what: str) -> float:
 
 def threshold(value: object, what: str) -> int | float:
     """A finite number to compare a column with: one value, one spelling (30.0 is 30), and large integers stay exact."""
-    if isinstance(value, numbers.Integral) and not isinstance(value, bool):
+    if type(value) is not bool and isinstance(value, numbers.Integral):
         return _in_range(int(value), what)
     return plain(real(value, what))
 
@@ -97,24 +96,19 @@ def match(name: Label, classes: Sequence[object]) -> int | None:
     """
     wanted = exact(name)
     known = [label(c) for c in classes]
-    for i, candidate in enumerate(known):
-        if exact(candidate) == wanted:
-            return i
-    if isinstance(name, str | bool):
-        return None
-    for i, candidate in enumerate(known):
-        if not isinstance(candidate, str | bool) and candidate == name:
-            return i
-    return None
+    same = (i for i, candidate in enumerate(known) if exact(candidate) == wanted)
+    equal = (i for i, candidate in enumerate(known) if is_number(name) and is_number(candidate) and candidate == name)
+    return next(itertools.chain(same, equal), None)
+
+
+def is_number(value: Label) -> bool:
+    """True if a label is a number; bools are not."""
+    return not isinstance(value, str | bool)
 
 
 def exact(value: object) -> object:
     """A hashable stand-in that is equal only for values of equal type."""
-    if isinstance(value, Exact):
-        return value.identity()
-    if isinstance(value, tuple):
-        return tuple(exact(v) for v in value)
-    return (type(value), value)
+    return tuple(map(exact, value)) if isinstance(value, tuple) else (type(value), value)
 
 
 class Exact:
@@ -134,7 +128,7 @@ class Exact:
         return frozenset(exact(v) for v in value) if name in self.unordered else exact(value)
 
     def __eq__(self, other: object) -> bool:
-        return self.identity() == other.identity() if isinstance(other, Exact) else NotImplemented
+        return self.identity() == other.identity() if type(other) is type(self) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self.identity())
@@ -146,14 +140,30 @@ class Exact:
 
 
 def _encodable(value: str, what: str) -> str:
+    found = str.__str__(value)
     try:
-        value.encode()
+        found.encode()
     except UnicodeEncodeError:
-        raise ConstraintError(f"{what} holds half a character (a lone surrogate): {value!r}.") from None
-    return value
+        raise ConstraintError(f"{what} holds half a character (a lone surrogate): {found!r}.") from None
+    return found
 
 
 def _in_range(value: int, what: str) -> int:
     if not -_INT_LIMIT <= value < _INT_LIMIT:
         raise ConstraintError(f"{what} must fit in 64 bits, but has {value.bit_length()}.")
-    return value
+    return int.__int__(value)
+
+
+def _finite(value: float, what: str) -> float:
+    if not math.isfinite(value):
+        raise ConstraintError(f"{what} must not be {float(value)!r}: it would equal no label of the data.")
+    return float.__float__(value)
+
+
+_LABELS: dict[type, Callable[[Any, str], Label]] = {
+    bool: lambda value, what: value,
+    str: _encodable,
+    int: _in_range,
+    float: _finite,
+}
+"""The types of labels, bool before int, and what makes a plain value of each."""

@@ -154,9 +154,7 @@ def register_penalty(name: str, make: Factory, *, power: int = 2) -> None:
         raise ConstraintError(
             f"The penalty {name!r} cannot be made for the targets 0.25 and 0.75: {type(error).__name__}: {error}."
         ) from error
-    if isinstance(made, Penalty):
-        _check_fields(name, made)
-    if not isinstance(made, Penalty) or len(made) != 2:
+    if not isinstance(made, Penalty) or _count_rows(name, made) != 2:
         raise ConstraintError(
             f"make(target, beta) of the penalty {name!r} must return a tiltfit.Penalty with one row per target, but "
             f"returned {made!r}."
@@ -164,8 +162,8 @@ def register_penalty(name: str, make: Factory, *, power: int = 2) -> None:
     PENALTIES.register(name, NamedPenalty(make, power), origin=make)
 
 
-def _check_fields(name: str, made: Penalty) -> None:
-    """Refuse a penalty whose rows cannot be taken one by one, or joined with others of its kind."""
+def _count_rows(name: str, made: Penalty) -> int:
+    """The number of rows; a penalty whose rows cannot be taken one by one, or joined with others, is refused."""
     from tiltfit.penalties.stacked import stack
 
     try:
@@ -181,3 +179,4 @@ def _check_fields(name: str, made: Penalty) -> None:
             f"Rows of the penalty {name!r} cannot be taken or joined: every field of {type(made).__name__} must be an "
             "array with one entry per row."
         )
+    return n

@@ -55,7 +55,7 @@ def row_targets(
     (['a', 'b', 'c'], [1, -1, -1], [False, False, True])
     """
     declared = None if classes is None else [_class(c) for c in classes]
-    found = _rows(() if y is None else _as_column(y, n), n)
+    found = rows_of(np.empty(0, dtype=object) if y is None else _as_column(y, n), n)
     known = [value for _, value in found.known(declared)]
     if known:
         check_classification_targets(np.array(known))
@@ -77,10 +77,10 @@ def tag_targets(
     (['a', 'b'], [1, -1, -1])
     """
     declared = None if classes is None else [_class(c) for c in classes]
-    return _tags(y, sequences).targets(declared, named, least, y is None)
+    return tags_of(y, sequences).targets(declared, named, least, y is None)
 
 
-class _Decoder:
+class Decoder:
     """The entries of y, one per position (none if y is None), for ``n`` positions. ``strict``: labels of y are compared
     with the classes by type and value, all classes are of one type, and the empty text is not a label."""
 
@@ -114,8 +114,7 @@ class _Decoder:
 
     def shown(self) -> list[Any]:
         """All labels, those in sets as well."""
-        inside = [key for held in self.sets.values() for key in held]
-        return [value for _, value in dict.fromkeys([*self.known(None), *inside])]
+        return [value for _, value in dict.fromkeys([*self.known(None), *self._inside])]
 
     def targets(self, declared: list[Any] | None, named: Iterable[object], least: int, is_none: bool) -> Targets:
         if self.strict and (str, "") in self.seen and "" not in (declared or ()):
@@ -123,10 +122,10 @@ class _Decoder:
             raise self._refused(i, "is an empty text. Write None where a label is not known.")
         self._take_marks(declared)
         known = self.known(declared)
-        inside = dict.fromkeys(key for held in self.sets.values() for key in held)
-        found = self._classes(declared, list(dict.fromkeys([*known, *inside])), named, least, is_none)
+        keys = list(dict.fromkeys([*known, *self._inside]))
+        found = self._classes(declared, keys, named, least, is_none)
         number = {self._same(key_of(c)): k for k, c in enumerate(found.tolist())}
-        self._refuse_unknown([*known, *inside], number, found.tolist())
+        self._refuse_unknown(keys, number, found.tolist())
         table = np.full(len(self.seen) + 1, UNLABELLED, dtype=np.intp)  # the last entry is that of −1
         for key in known:
             table[self.seen[key]] = number[self._same(key)]
@@ -158,10 +157,14 @@ class _Decoder:
         return DataError(f"{self.place(i)} {why}", parameter="y", instance=self.instance(i))
 
     @property
+    def _inside(self) -> list[Key]:
+        """The labels in sets."""
+        return [key for held in self.sets.values() for key in held]
+
+    @property
     def _n_others(self) -> int:
         """The number of labels besides −1, inside and outside sets."""
-        inside = (key for held in self.sets.values() for key in held)
-        return len({key for key in [*self.seen, *inside] if not is_minus_one(key[1])})
+        return len({key for key in [*self.seen, *self._inside] if not is_minus_one(key[1])})
 
     def _take_marks(self, declared: list[Any] | None) -> None:
         """Refuse −1 and "" in a set where they are not labels; sets of one of them that are left are that label."""
@@ -230,8 +233,9 @@ class _Decoder:
         strange = {key for key in keys if self._same(key) not in number}
         if not strange:
             return
+        seen = list(self.seen)
         codes = [self.seen[key] for key in strange if key in self.seen]
-        at = {int(i): self._seen_at(int(i)) for i in np.flatnonzero(np.isin(self.codes, codes))}
+        at = {int(i): seen[self.codes[i]] for i in np.flatnonzero(np.isin(self.codes, codes))}
         at |= {i: key for i, held in self.sets.items() for key in held if key in strange}
         i = min(at, key=lambda i: (i in self.sets, i))
         value = at[i][1]
@@ -246,9 +250,6 @@ class _Decoder:
             instances=dict.fromkeys(map(self.instance, sorted(at))),
         )
 
-    def _seen_at(self, i: int) -> Key:
-        return list(self.seen)[int(self.codes[i])]
-
 
 def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None) -> BoolArray:
     """Return where rows have no label: None, NaN, pd.NA and sets always; −1 where it means unlabelled.
@@ -258,19 +259,9 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
     >>> find_unlabelled(np.array([-1, 0, 1]), None).tolist(), find_unlabelled(np.array([-1, 1]), None).tolist()
     ([True, False, False], [False, False])
     """
-    found = _rows(values)
+    found = rows_of(values)
     known = found.known(None if declared is None else list(declared))
     return ~np.isin(found.codes, [found.seen[key] for key in known])
-
-
-def shown_labels(y: Any) -> list[Any]:
-    """The labels that rows of y show, in sets as well."""
-    return [] if y is None else _rows(as_objects(y)).shown()
-
-
-def shown_tags(y: Any, sequences: Sequences) -> list[Any]:
-    """The labels that positions of sequences show, in sets as well."""
-    return [] if y is None else _tags(y, sequences).shown()
 
 
 def warn_unspoken_classes(
@@ -311,7 +302,7 @@ def is_partial(value: object) -> bool:
 
 def is_minus_one(value: object) -> bool:
     """Return whether a value is the number −1."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1
+    return isinstance(value, int | float | np.integer | np.floating) and value == -1
 
 
 def single(value: Any) -> Any:
@@ -359,14 +350,16 @@ def key_of(value: Any) -> Key:
     return type(value), value
 
 
-def _rows(values: npt.NDArray[Any] | tuple[()], n: int | None = None) -> _Decoder:
-    plain = values.tolist() if isinstance(values, np.ndarray) and values.dtype.kind in "biufUO" else list(values)
-    return _Decoder(plain, lambda i: f"y[{i}]", lambda i: i, n=n)
+def rows_of(values: npt.NDArray[Any], n: int | None = None) -> Decoder:
+    """The entries of y, one per row."""
+    plain = values.tolist() if values.dtype.kind in "biufUO" else list(values)
+    return Decoder(plain, lambda i: f"y[{i}]", lambda i: i, n=n)
 
 
-def _tags(y: Any, sequences: Sequences) -> _Decoder:
+def tags_of(y: Any, sequences: Sequences) -> Decoder:
+    """The entries of y, one per position of every sequence."""
     values = () if y is None else _flat(y, sequences)
-    return _Decoder(values, lambda i: sequences.where(i, "y"), sequences.sequence_of, n=sequences.n, strict=True)
+    return Decoder(values, lambda i: sequences.where(i, "y"), sequences.sequence_of, n=sequences.n, strict=True)
 
 
 def _class(value: object) -> Any:
@@ -386,7 +379,7 @@ def _is_unknown(value: object) -> bool:
 
 def _warn_alike(found: list[Any]) -> None:
     """Classes that the constraints name may be misspelt."""
-    texts = [name for name in found if isinstance(name, str)]
+    texts = [name for name in found if type(name) is str]
     for k, name in enumerate(texts):
         guess = nearest(name, texts[:k], cutoff=0.92)
         if guess is not None:
@@ -453,7 +446,7 @@ def _flat(y: Any, sequences: Sequences) -> list[Any]:
 def _row(row: Any, k: int) -> list[Any]:
     if isinstance(row, list | tuple):
         return list(row)
-    if hasattr(row, "tolist") and getattr(row, "ndim", 1) == 1 and not isinstance(row, np.generic):
+    if hasattr(row, "tolist") and getattr(row, "ndim", 1) == 1:
         return list(row.tolist())
     if hasattr(row, "to_list"):
         return list(row.to_list())

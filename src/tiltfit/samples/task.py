@@ -21,7 +21,16 @@ from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.language.constraint import Constraint
-from tiltfit.samples.labels import Targets, is_list, is_tagged, row_targets, shown_labels, shown_tags, tag_targets
+from tiltfit.samples.labels import (
+    Targets,
+    as_objects,
+    is_list,
+    is_tagged,
+    row_targets,
+    rows_of,
+    tag_targets,
+    tags_of,
+)
 
 TaskName = Literal["classify", "tag"]
 
@@ -68,8 +77,10 @@ class Task:
         return row_targets(y, inputs.n, classes, named, least)
 
     def shown(self, y: Any, inputs: Any) -> list[Any]:
-        """The labels in y."""
-        return shown_tags(y, inputs) if self.is_sequences else shown_labels(y)
+        """The labels in y, those in sets as well."""
+        if y is None:
+            return []
+        return (tags_of(y, inputs) if self.is_sequences else rows_of(as_objects(y))).shown()
 
     def structure(self, inputs: Any) -> Independent | Chains:
         """The structure of the positions (all edges of one kind)."""
@@ -134,7 +145,7 @@ def task_of(X: Any, y: Any, constraints: Sequence[Constraint] = ()) -> Task:
     if hasattr(X, "columns") or isinstance(X, dict):
         names = list(X.columns if hasattr(X, "columns") else X)
         return SEQUENCES if TOKENS in names and any(is_list(row) for row in X[TOKENS]) else DOCUMENTS
-    if not isinstance(X, list | tuple) or not X or isinstance(X[0], str) or not is_list(X[0]):
+    if not isinstance(X, list | tuple) or not X or not is_list(X[0]):
         return DOCUMENTS
     inside = next((row[0] for row in X if is_list(row) and len(row)), None)
     # A list of lists of numbers is a matrix; tokens are texts, and attributes dicts or lists of texts.

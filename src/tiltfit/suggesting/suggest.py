@@ -17,7 +17,7 @@ from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
 from tiltfit.estimators.options import check_whole
-from tiltfit.language.combinations import Before
+from tiltfit.language.condition import Before
 from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.suggesting.candidates import Candidates, document_candidates

@@ -12,8 +12,7 @@ from tiltfit.errors import TiltfitError
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.statistic import check_statistic
-from tiltfit.language.combinations import After, Before, all_of, any_of
-from tiltfit.language.condition import Condition
+from tiltfit.language.condition import After, Before, Condition, all_of, any_of
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import PLACES, Event
 from tiltfit.language.expect import expect

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tiltfit.language.combinations import Not
-from tiltfit.language.condition import Condition
+from tiltfit.language.condition import Condition, Not
 from tiltfit.language.conditions import Phrase, Regex, Word
 from tiltfit.report.html.element import Element, Node, element
 
