@@ -14,9 +14,10 @@ from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators.earlier_models import matched_tables
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.estimator import TiltEstimator, warned_already
-from tiltfit.estimators.options import Options, check_whole
+from tiltfit.estimators.options import Options, check_whole, generator
 from tiltfit.estimators.sequence_encoder import (
     PLAIN_EDGES,
     TOKEN_ALONE,
@@ -24,7 +25,6 @@ from tiltfit.estimators.sequence_encoder import (
     refuse_for_hmm,
     refuse_invalid,
 )
-from tiltfit.estimators.starts import generator, matched_tables
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.history import Callback
@@ -139,31 +139,7 @@ class TiltTagger(TiltEstimator):
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
-        self.constraints = constraints
-        self.classes = classes
-        self.model = model
-        self.method = method
-        self.method_options = method_options
-        self.solver = solver
-        self.online = online
-        self.inference = inference
-        self.features = features
-        self.transitions = transitions
-        self.weights = weights
-        self.boundaries = boundaries
-        self.valid_only = valid_only
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.scale = scale
-        self.init = init
-        self.n_init = n_init
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
+        self._keep_parameters(locals())
 
     # Learning
 
@@ -305,25 +281,20 @@ class TiltTagger(TiltEstimator):
     def _model_to_fit(
         self, X: Any, encoder: SequenceEncoder, matrix: Any, sample: Sample, workers: Workers, *, occupied: bool
     ) -> LogLinear:
-        return encoder.model(
-            matrix, sample, workers, valid=self.valid_only, observed=self.weights == "observed", occupied=occupied
-        )
-
-    def _model_on(self, X: Any, matrix: Any, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
-        encoder: SequenceEncoder = self.encoder_
-        return encoder.model(matrix, sample, workers, valid=self.valid_only_)
-
-    def _check_sample(self, sample: Sample, options: Options) -> None:
-        if self.valid_only:
-            refuse_invalid(sample)
-        if self.weights == "observed" and not np.any(sample.labels >= 0):
+        observed = self.weights == "observed"
+        if observed and not np.any(sample.labels >= 0):
             raise DataError(
                 "weights='observed' keeps the pairs of attribute and label that labelled tokens show, but no token has "
                 "a label. Use weights='all'.",
                 parameter="weights",
             )
+        return encoder.model(matrix, sample, workers, valid=self.valid_only, observed=observed, occupied=occupied)
 
-    def _check_part(self, sample: Sample, model: LogLinear) -> None:
+    def _model_on(self, X: Any, matrix: Any, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
+        encoder: SequenceEncoder = self.encoder_
+        return encoder.model(matrix, sample, workers, valid=self.valid_only_)
+
+    def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         if self.valid_only_:
             refuse_invalid(sample)
 
@@ -338,10 +309,7 @@ class TiltTagger(TiltEstimator):
     def _inference_settings(self) -> tuple[str, int]:
         return str(self.inference), int(generator(self.random_state).integers(2**31))
 
-    def _given_start(self, classes: Any, encoder: SequenceEncoder, n_columns: int) -> FloatArray | None:
-        source = self if self.warm_start and hasattr(self, "coef_") else self.init
-        if source is None or isinstance(source, str):
-            return None
+    def _weights_of(self, source: Any, classes: Any, encoder: SequenceEncoder, n_columns: int) -> FloatArray:
         return matched_tables(source, classes, encoder.names, encoder.edge_names)
 
     def _weights(self) -> FloatArray:
