@@ -219,19 +219,16 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
-        check_is_fitted(self)
-        return self.infer(X).marginals.node
+        return self._beliefs(X).marginals.node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         return np.asarray(found.potentials.node - found.marginals.log_z[:, None])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of every row."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         return np.asarray(self.task.named(found.best, self.classes_, found.inputs))
 
     def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
@@ -326,16 +323,15 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         self.encoder_, numbers = encoder.learn(X)
         return encoder.inputs(X), numbers
 
-    def _model_to_fit(
-        self, X: Any, encoder: Encoder, matrix: Matrix, sample: Sample, workers: Workers, *, occupied: bool
+    def _model(
+        self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool, occupied: bool = False
     ) -> LogLinear:
-        q0 = log_base(self.base, X, sample.n, sample.classes, fitting=True)
-        hashed = encoder is not None and bool(buckets(encoder.names))
-        return _model(matrix, sample, q0, workers, occupied=hashed and occupied)
-
-    def _model_on(self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
         base = self.base if isinstance(self.base_, LostBase) else self.base_  # a lost one may have been set again
-        return _model(matrix, sample, log_base(base, X, sample.n, sample.classes, fitting=fitting), workers)
+        q0 = log_base(base, X, sample.n, sample.classes, fitting=fitting)
+        occupied = occupied and self.encoder_ is not None and bool(buckets(self.encoder_.names))
+        features = OccupiedFeatures.of if occupied else AttributeFeatures
+        nodes = features(matrix, len(sample.classes), workers)
+        return LogLinear(nodes, Independent(sample.n), None if q0 is None else Potentials(q0))
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)
@@ -378,12 +374,3 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     @property
     def _sizes(self) -> tuple[int, int | None]:
         return self.n_features_in_ + 1, None
-
-
-def _model(
-    matrix: Matrix, sample: Sample, q0: FloatArray | None, workers: Workers, *, occupied: bool = False
-) -> LogLinear:
-    """``occupied``: hashed columns that are empty here have no weights."""
-    base = None if q0 is None else Potentials(q0)
-    features = OccupiedFeatures.of if occupied else AttributeFeatures
-    return LogLinear(features(matrix, len(sample.classes), workers), Independent(sample.n), base)

@@ -41,7 +41,7 @@ from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
 from tiltfit.estimators.sequence_encoder import refuse_impossible
-from tiltfit.estimators.stream import fit_online, learn_more
+from tiltfit.estimators.stream import fit_online, learn_more, problem_of
 from tiltfit.execution.blas import one_blas_thread
 from tiltfit.execution.workers import Workers
 from tiltfit.language.constraint import ConstraintSet
@@ -50,7 +50,6 @@ from tiltfit.methods.history import Development, Fit, Round
 from tiltfit.methods.majority_vote import majority_vote
 from tiltfit.methods.method import Run
 from tiltfit.methods.method import Task as Lesson
-from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.models.generative import refuse_counts
 from tiltfit.models.log_linear import LogLinear
@@ -104,7 +103,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def _keep_parameters(self, given: dict[str, Any]) -> None:
         """Keep all parameters of the constructor, which are its local names, as they were given."""
-        vars(self).update((name, value) for name, value in given.items() if name != "self")
+        self.__dict__.update((name, value) for name, value in given.items() if name != "self")
 
     # Learning
 
@@ -127,16 +126,15 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         options.check(constraints, inputs.unit)
         kind, method = kind_of(options.model), options.method
         occupied = options.solver != "online" and kind.linear
-        plain = self._model_to_fit(X, encoder, matrix, sample, Workers(options.n_jobs), occupied=occupied)
-        model = make_model(options.model, plain, list(sample.classes))
-        sample = replace(sample, structure=plain.structure)
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
-        if given is not None:
-            given = plain.features.own(given)
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, getattr(self, "base", None)
         self.inference_, self.model_ = self._inference_settings(), options.model
         self._keep_encoder(encoder, matrix.shape[1])
+        plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
+        model = make_model(options.model, plain, list(sample.classes))
+        sample = replace(sample, structure=plain.structure)
+        given = None if given is None else plain.features.own(given)
         self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         grounded = self._ground_to_fit(constraints, sample, plain, options)
@@ -145,15 +143,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if told and not self.task.is_sequences:
             warn_unspoken_classes(self.classes_, sample.labels, constraints, sample.banned)
         votes = majority_vote(constraints, inputs, constraints.classes or ()) if "votes" in method.needs else None
-        problem = Problem(
-            model=model,
-            labels=sample.labels,
-            weight=sample.weight,
-            alpha=self.ridge(model),
-            gamma=float(self.gamma),
-            tilt=grounded.tilt,
-            touched=grounded.touched,
-        )
+        problem = problem_of(model, sample, grounded, self.ridge(model), float(self.gamma))
         lesson = Lesson(problem, grounded, votes)
         alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
         if alternates and given is None and self.init is None:
@@ -336,13 +326,17 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         inputs, matrix = self._encode(X, part=part)
         refuse_counts(self.model_, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes_.tolist())
-        model = self._model_on(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
+        model = self._model(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
         if part:
             self._check_sample(sample, model)
         linear = kind_of(self.model_).linear
         scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
         sample = replace(sample, structure=model.structure)
         return Beliefs(inputs, sample, model, scorer, self._weights if linear else lambda: self.weights_)
+
+    def _beliefs(self, X: Any) -> Beliefs:
+        check_is_fitted(self)
+        return self.infer(X)
 
     def ground(self, beliefs: Beliefs, *, part: bool = False) -> Grounded:
         """The constraints of the fit as they apply to the sample of ``beliefs``. ``part``: it is a part of a stream."""
@@ -404,14 +398,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """New data by the encoder of the fit. ``part``: they are the next part of a stream."""
 
     @abstractmethod
-    def _model_to_fit(
-        self, X: Any, encoder: Any, matrix: Matrix, sample: Sample, workers: Workers, *, occupied: bool
+    def _model(
+        self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool, occupied: bool = False
     ) -> LogLinear:
-        """The log-linear model that is to be fitted. ``occupied``: hashed columns that are empty have no weights."""
-
-    @abstractmethod
-    def _model_on(self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
-        """The fitted log-linear model on new data."""
+        """The log-linear model on the data, with the encoder that is kept. ``fitting``: they are the data of the fit.
+        ``occupied``: hashed columns that are empty have no weights."""
 
     @abstractmethod
     def _weights_of(self, source: Any, classes: Any, encoder: Any, n_columns: int) -> FloatArray:

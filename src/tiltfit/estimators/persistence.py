@@ -98,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
             "you have."
         )
     try:
-        estimator = _construct(kind, document)
+        estimator: TiltClassifier | TiltTagger = _construct(kind, document)
         _restore(estimator, document, arrays)
         kind.restore(estimator, document, arrays)
         return estimator

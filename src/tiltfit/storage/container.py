@@ -10,6 +10,7 @@ The manifest is the table of contents: format, version, and size and digest of e
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import stat
@@ -18,6 +19,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
+
+import numpy as np
 
 from tiltfit.errors import ModelFileError, UnsupportedError
 from tiltfit.storage import archive, npy, strict_json
@@ -127,8 +130,11 @@ def write(
             f"{max_bytes} are allowed. Use fewer features, float32 weights, or move long lists from the document "
             "into arrays."
         )
-    with replacing(path) as file:
-        _write_zip(file, head, text, contents)
+    with replacing(path) as file, zipfile.ZipFile(file, "w") as target:
+        _write_member(target, MANIFEST, head, _WORTH_JSON)
+        _write_member(target, DOCUMENT, text, _WORTH_JSON)
+        for entry in entries:
+            _write_member(target, entry.member, b"".join(_parts(contents[entry.name])), _WORTH_ARRAY)
 
 
 def read(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -186,14 +192,6 @@ def _digest(*parts: bytes | memoryview) -> Digest:
     for part in parts:
         sha256.update(part)
     return Digest(sum(memoryview(part).nbytes for part in parts), sha256.hexdigest())
-
-
-def _write_zip(file: BinaryIO, head: bytes, text: bytes, contents: Mapping[str, Array]) -> None:
-    with zipfile.ZipFile(file, "w") as target:
-        _write_member(target, MANIFEST, head, _WORTH_JSON)
-        _write_member(target, DOCUMENT, text, _WORTH_JSON)
-        for name, array in contents.items():
-            _write_member(target, f"arrays/{name}.npy", b"".join(_parts(array)), _WORTH_ARRAY)
 
 
 def _write_member(target: zipfile.ZipFile, name: str, data: bytes, worth: int) -> None:
@@ -263,8 +261,8 @@ def _read_array(members: Archive, entry: ArrayEntry) -> Array:
                 raise ModelFileError("its .npy header contradicts the manifest")
             if npy.PREAMBLE + length + layout.nbytes != entry.digest.size:
                 raise ModelFileError("its shape does not fit its size")
-            flat, view = npy.allocate(layout)
-            reader.read_into(view)
+            flat = np.empty(math.prod(layout.shape), dtype=layout.dtype)
+            reader.read_into(npy.as_bytes(flat))
             return npy.finish(flat, layout)
         except ModelFileError as error:
             raise ModelFileError(f"array {entry.name!r} cannot be right: {error}") from None
