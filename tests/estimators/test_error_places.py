@@ -1,4 +1,4 @@
-"""Errors name the instance of X that is at fault, by its index there."""
+"""Errors name the instance of X that is at fault, by its index there, and the parameter that is."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sklearn.base import clone
 
-from tiltfit import TiltClassifier, TiltTagger, column, expect, word
+from tiltfit import TiltClassifier, TiltTagger, column, constraints_from_labels, expect, word
 from tiltfit.errors import ConflictError, DataError, InactiveConstraintWarning, TiltfitError
 
 GAP: dict[str, list[object]] = {"tokens": [["c"], [], ["a"]], "k": ["x", "x", None]}
@@ -98,3 +98,29 @@ def test_warnings_and_conflicts_name_their_constraint() -> None:
     with pytest.raises(ConflictError) as error:
         _rule_and_set()
     assert error.value.constraint == 'exactly 100% of tokens reading "a" are O'
+
+
+TEXTS, TAGGED = ["a b", "b c", "c d"], [["a", "b"], ["b", "c"]]
+
+
+@pytest.mark.parametrize(
+    ("refused", "parameter"),
+    [
+        (lambda: TiltClassifier(vectorizer=3).fit(TEXTS, ["x", "y", "x"]), "vectorizer"),
+        (lambda: TiltClassifier(feature_names=["a"]).fit([[1.0, 0.0], [0.0, 1.0]], ["x", "y"]), "feature_names"),
+        (lambda: TiltClassifier(random_state="now", n_init=2).fit(TEXTS, ["x", "y", "x"]), "random_state"),
+        (lambda: TiltClassifier(init="random").partial_fit(TEXTS, ["x", "y", "x"]), "init"),
+        (lambda: TiltClassifier().partial_fit(TEXTS, ["x", "y", "x"], classes="xy"), "classes"),
+        (lambda: TiltClassifier().fit(TEXTS, ["x", "y", "x"]).predict([[1.0]]), "X"),
+        (lambda: TiltTagger(features=3).fit(TAGGED, TAGGED), "features"),
+        (lambda: TiltTagger(transitions=3).fit(TAGGED, TAGGED), "transitions"),
+        (lambda: TiltTagger(model="hmm", weights="observed").fit(TAGGED, TAGGED), "weights"),
+        (lambda: TiltTagger(valid_only=True).fit(TAGGED, TAGGED), "valid_only"),
+        (lambda: constraints_from_labels(TEXTS, ["x", "y", "x"], templates="segments"), "templates"),
+        (lambda: constraints_from_labels(TEXTS, ["x", "y", "x"], templates=[3]), "templates"),
+    ],
+)
+def test_an_error_about_a_parameter_names_it(refused: Callable[[], object], parameter: str) -> None:
+    with pytest.raises(TiltfitError) as error:
+        refused()
+    assert error.value.parameter == parameter

@@ -14,7 +14,7 @@ import pytest
 from tiltfit import TiltClassifier, TiltTagger, column, expect, load, word
 from tiltfit.demo import citations, tickets
 from tiltfit.errors import DataError, ModelFileError
-from tiltfit.estimators.packing import pack_strings
+from tiltfit.estimators.file_parts import pack_strings
 from tiltfit.features.hashing import SIZE
 from tiltfit.storage.container import read, write
 

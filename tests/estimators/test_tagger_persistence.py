@@ -18,7 +18,7 @@ import tiltfit
 from tiltfit import TiltClassifier, TiltTagger, column, expect, load, punctuation, when, word
 from tiltfit.errors import DataError, ModelFileError, NotSavedWarning, UnsupportedError
 from tiltfit.estimators import persistence
-from tiltfit.estimators.packing import pack_strings, pack_table, unpack_strings, unpack_table
+from tiltfit.estimators.file_parts import pack_strings, pack_table, unpack_strings, unpack_table
 from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.tokens import TokenTemplates
 from tiltfit.storage.container import read, write

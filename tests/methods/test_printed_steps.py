@@ -9,7 +9,7 @@ from tests.oracles.printed_steps import Sizes, document, learn, sequence
 
 from tiltfit import TiltClassifier, TiltTagger, column, expect, word
 from tiltfit.data.sequences import as_sequences
-from tiltfit.estimators.starts import generator
+from tiltfit.estimators.options import generator
 from tiltfit.execution.workers import Workers
 
 CLASSES = ["a", "b", "c"]

@@ -1,7 +1,7 @@
 """Targets against labels: the share that labels show, and Wilson's interval around it at 95 %.
 
 Tokens of one sequence count as the fewer the more alike they are, and counts get Student's interval
-(``estimators.intervals``).
+(``estimators.label_statistics``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tiltfit.check.data import Data
-from tiltfit.estimators.intervals import Mean, Share
-from tiltfit.estimators.label_statistics import LabelStatistics
+from tiltfit.estimators.label_statistics import LabelStatistics, Mean, Share
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.prose import amount, percent, show

@@ -15,11 +15,10 @@ from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
+from tiltfit.estimators.earlier_models import LostBase, log_base, matched_weights, refuse_impossible_labels
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
 from tiltfit.estimators.estimator import TiltEstimator, warned_already
 from tiltfit.estimators.options import Options
-from tiltfit.estimators.reference import LostBase, log_base, refuse_impossible_labels
-from tiltfit.estimators.starts import matched_weights
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
@@ -171,29 +170,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
-        self.constraints = constraints
-        self.classes = classes
-        self.model = model
-        self.method = method
-        self.method_options = method_options
-        self.solver = solver
-        self.online = online
-        self.vectorizer = vectorizer
-        self.feature_names = feature_names
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.scale = scale
-        self.penalize_intercept = penalize_intercept
-        self.base = base
-        self.init = init
-        self.n_init = n_init
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
+        self._keep_parameters(locals())
 
     # Learning
 
@@ -242,19 +219,16 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """p_λ(y|x): the model alone, rows × classes."""
-        check_is_fitted(self)
-        return self.infer(X).marginals.node
+        return self._beliefs(X).marginals.node
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """log p_λ(y|x)."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         return np.asarray(found.potentials.node - found.marginals.log_z[:, None])
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """The most probable class of every row."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         return np.asarray(self.task.named(found.best, self.classes_, found.inputs))
 
     def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
@@ -307,9 +281,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         return tags
 
     def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[Encoder, Inputs, Matrix]:
-        vectorizer = options.vectorizer(self.vectorizer)
-        if part and isinstance(self.vectorizer, str) and self.vectorizer == "auto":
-            vectorizer = "hashing"
+        vectorizer = options.vectorizer(self.vectorizer, part=part)
         encoder: TextEncoder | TableEncoder
         texts = as_texts(X)
         table = as_table(X) if texts is None else None
@@ -351,19 +323,17 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         self.encoder_, numbers = encoder.learn(X)
         return encoder.inputs(X), numbers
 
-    def _model_to_fit(
-        self, X: Any, encoder: Encoder, matrix: Matrix, sample: Sample, workers: Workers, *, occupied: bool
+    def _model(
+        self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool, occupied: bool = False
     ) -> LogLinear:
-        q0 = log_base(self.base, X, sample.n, sample.classes, fitting=True)
-        refuse_impossible_labels(q0, sample)
-        hashed = encoder is not None and bool(buckets(encoder.names))
-        return _model(matrix, sample, q0, workers, occupied=hashed and occupied)
-
-    def _model_on(self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
         base = self.base if isinstance(self.base_, LostBase) else self.base_  # a lost one may have been set again
-        return _model(matrix, sample, log_base(base, X, sample.n, sample.classes, fitting=fitting), workers)
+        q0 = log_base(base, X, sample.n, sample.classes, fitting=fitting)
+        occupied = occupied and self.encoder_ is not None and bool(buckets(self.encoder_.names))
+        features = OccupiedFeatures.of if occupied else AttributeFeatures
+        nodes = features(matrix, len(sample.classes), workers)
+        return LogLinear(nodes, Independent(sample.n), None if q0 is None else Potentials(q0))
 
-    def _check_part(self, sample: Sample, model: LogLinear) -> None:
+    def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)
 
     def _validate(self, X: Any, *, reset: bool) -> Matrix:
@@ -374,14 +344,15 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
             )
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if reset and self.feature_names is not None:
-            names = list(self.feature_names)
+            names, fault = list(self.feature_names), ""
             if len(names) != checked.shape[1]:
-                raise DataError(f"feature_names has {len(names)} names, but X has {checked.shape[1]} columns.")
-            if hasattr(self, "feature_names_in_") and list(self.feature_names_in_) != names:
-                raise DataError(f"feature_names= says {names[:5]}, but the frame's columns are {list(X.columns)[:5]}.")
-            if len(set(names)) < len(names):
-                twice = next(n for k, n in enumerate(names) if n in names[:k])
-                raise DataError(f"feature_names names {twice!r} twice.")
+                fault = f"feature_names has {len(names)} names, but X has {checked.shape[1]} columns."
+            elif hasattr(self, "feature_names_in_") and list(self.feature_names_in_) != names:
+                fault = f"feature_names= says {names[:5]}, but the frame's columns are {list(X.columns)[:5]}."
+            elif len(set(names)) < len(names):
+                fault = f"feature_names names {next(n for k, n in enumerate(names) if n in names[:k])!r} twice."
+            if fault:
+                raise DataError(fault, parameter="feature_names")
         return as_matrix(checked)
 
     def _names(self) -> list[str] | None:
@@ -390,13 +361,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else [str(name) for name in names]
 
-    def _given_start(self, classes: Any, encoder: Encoder, n_columns: int) -> FloatArray | None:
-        names = self._names() if encoder is None else encoder.names
-        if self.warm_start and hasattr(self, "coef_"):
-            return matched_weights(self, classes, names, n_columns)
-        if self.init is None or isinstance(self.init, str):
-            return None
-        return matched_weights(self.init, classes, names, n_columns)
+    def _weights_of(self, source: Any, classes: Any, encoder: Encoder, n_columns: int) -> FloatArray:
+        return matched_weights(source, classes, self._names() if encoder is None else encoder.names, n_columns)
 
     def _weights(self) -> FloatArray:
         return np.concatenate([self.coef_.T, self.intercept_[None, :]]).ravel()
@@ -408,12 +374,3 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     @property
     def _sizes(self) -> tuple[int, int | None]:
         return self.n_features_in_ + 1, None
-
-
-def _model(
-    matrix: Matrix, sample: Sample, q0: FloatArray | None, workers: Workers, *, occupied: bool = False
-) -> LogLinear:
-    """``occupied``: hashed columns that are empty here have no weights."""
-    base = None if q0 is None else Potentials(q0)
-    features = OccupiedFeatures.of if occupied else AttributeFeatures
-    return LogLinear(features(matrix, len(sample.classes), workers), Independent(sample.n), base)

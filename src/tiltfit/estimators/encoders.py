@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashing import Buckets, joined
 from tiltfit.features.text import NO_WORDS, BagOfWords, HashedWords, fit_bag_of_words
 
+B = TypeVar("B")
 Bag = BagOfWords | HashedWords
 Matrix = sparse.csr_array | npt.NDArray[np.float64]
 
@@ -45,7 +46,8 @@ class TextEncoder:
             return TextEncoder(bag=bag), matrix
         if not hasattr(vectorizer, "fit_transform"):
             raise DataError(
-                f"vectorizer={vectorizer!r} has no fit_transform: pass a name or a scikit-learn vectorizer."
+                f"vectorizer={vectorizer!r} has no fit_transform: pass a name or a scikit-learn vectorizer.",
+                parameter="vectorizer",
             )
         from sklearn.base import clone
 
@@ -60,35 +62,30 @@ class TextEncoder:
         return [str(name) for name in out()] if out is not None else []
 
     def matrix(self, X: object) -> sparse.csr_array:
-        texts = as_texts(X)
-        if texts is None:
-            raise DataError("This model was fitted on raw texts: pass a list of texts.")
+        texts = _texts(X)
         if self.bag is not None:
             return self.bag.transform(texts)
         if self.is_lost:
             raise UnsupportedError(
                 "This model was loaded from a file, which cannot hold its foreign vectorizer. Transform the texts with "
-                "that vectorizer and pass the matrix, or fit with vectorizer='auto'."
+                "that vectorizer and pass the matrix, or fit with vectorizer='auto'.",
+                parameter="vectorizer",
             )
         return _csr(self.foreign.transform(texts))
 
     def learn(self, X: object) -> tuple[TextEncoder, sparse.csr_array]:
         """The next texts of a stream, and the encoder after them: hashed words are weighted by what came before."""
-        texts = as_texts(X)
-        if texts is None or not isinstance(self.bag, HashedWords):
+        if self.bag is None:
             return self, self.matrix(X)
-        bag, matrix = self.bag.learn(texts)
+        bag, matrix = _learn_bag(self.bag, _texts(X))
         return TextEncoder(bag=bag), matrix
 
     def anew(self) -> TextEncoder:
         """The encoder as it was before its first text."""
-        return TextEncoder(bag=HashedWords(self.bag.size)) if isinstance(self.bag, HashedWords) else self
+        return replace(self, bag=_anew(self.bag))
 
     def inputs(self, X: object) -> Inputs:
-        texts = as_texts(X)
-        if texts is None:
-            raise DataError("This model was fitted on raw texts: pass a list of texts.")
-        return TextInputs(texts)
+        return TextInputs(_texts(X))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +104,12 @@ class TableEncoder:
         if not isinstance(vectorizer, str):
             raise DataError(
                 f"vectorizer={type(vectorizer).__name__} applies to a list of texts, but X is a table. Use a name such "
-                "as 'auto', or transform the table first."
+                "as 'auto', or transform the table first.",
+                parameter="vectorizer",
             )
         inputs = TableInputs(table)
-        _refuse_empty(inputs.n)
+        if inputs.n == 0:
+            raise DataError("X has no rows: at least one is needed.", parameter="X")
         texts = inputs.text_columns
         bags = {name: _fit_bag(inputs.texts(name), vectorizer, part=part)[0] for name in texts}
         encoder = TableEncoder(tuple(name for name in table if name not in texts), bags)
@@ -131,10 +130,10 @@ class TableEncoder:
     def inputs(self, X: object) -> TableInputs:
         table = as_table(X)
         if table is None:
-            raise DataError("This model was fitted on a table: pass a data frame with the same columns.")
+            raise DataError("This model was fitted on a table: pass a data frame with the same columns.", parameter="X")
         missing = [name for name in self.columns if name not in table]
         if missing:
-            raise DataError(f"X lacks the columns {missing} that the model was fitted on.")
+            raise DataError(f"X lacks the columns {missing} that the model was fitted on.", parameter="X")
         return TableInputs(table)
 
     def learn(self, X: object) -> tuple[TableEncoder, sparse.csr_array]:
@@ -146,8 +145,7 @@ class TableEncoder:
 
     def anew(self) -> TableEncoder:
         """The encoder as it was before its first row."""
-        fresh = {k: HashedWords(bag.size) if isinstance(bag, HashedWords) else bag for k, bag in self.bags.items()}
-        return replace(self, bags=fresh)
+        return replace(self, bags={name: _anew(bag) for name, bag in self.bags.items()})
 
     def _encode(self, inputs: TableInputs) -> sparse.csr_array:
         return self._joined(inputs, [bag.transform(inputs.texts(name)) for name, bag in self.bags.items()])
@@ -165,7 +163,8 @@ class TableEncoder:
         if kind not in "biuf":
             raise DataError(
                 f"Column {name!r} of X holds {'dates' if kind in 'mM' else 'neither numbers nor texts'}: "
-                "turn it into numbers, or drop it."
+                "turn it into numbers, or drop it.",
+                parameter="X",
             )
         values = inputs.feature(name)
         bad = np.flatnonzero(~np.isfinite(values))
@@ -173,6 +172,7 @@ class TableEncoder:
             raise DataError(
                 f"Column {name!r} of X is NaN or infinite in {len(bad)} rows (row {bad[0]} first). "
                 "Fill it in or drop it.",
+                parameter="X",
                 instances=bad,
             )
         return values
@@ -190,6 +190,18 @@ def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag,
 
 def _learn_bag(bag: Bag, texts: Sequence[str]) -> tuple[Bag, sparse.csr_array]:
     return bag.learn(texts) if isinstance(bag, HashedWords) else (bag, bag.transform(texts))
+
+
+def _anew(bag: B) -> B | HashedWords:
+    """The bag as it was before its first text: a vocabulary does not learn from streams."""
+    return HashedWords(bag.size) if isinstance(bag, HashedWords) else bag
+
+
+def _texts(X: object) -> list[str]:
+    texts = as_texts(X)
+    if texts is None:
+        raise DataError("This model was fitted on raw texts: pass a list of texts.", parameter="X")
+    return texts
 
 
 def _prefixed(prefix: str, names: Buckets | tuple[str, ...]) -> Buckets | tuple[str, ...]:
@@ -218,8 +230,3 @@ def has_text(table: Mapping[str, npt.NDArray[Any]]) -> bool:
 
 def _csr(matrix: Any) -> sparse.csr_array:
     return sparse.csr_array(matrix, dtype=np.float64)
-
-
-def _refuse_empty(n: int) -> None:
-    if n == 0:
-        raise DataError("X has no rows: at least one is needed.")

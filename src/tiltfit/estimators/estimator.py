@@ -12,10 +12,9 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -24,7 +23,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.errors import (
     ConflictError,
@@ -39,19 +38,17 @@ from tiltfit.errors import (
 from tiltfit.estimators.development import development_set, naming_dev, parts
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.notebook import ShownWithReport
-from tiltfit.estimators.options import Options, threads
-from tiltfit.estimators.projecting import projected
+from tiltfit.estimators.options import Options, generator, threads
+from tiltfit.estimators.projecting import Beliefs, projected
 from tiltfit.estimators.sequence_encoder import refuse_impossible
-from tiltfit.estimators.starts import generator
-from tiltfit.estimators.stream import fit_online, learn_more
+from tiltfit.estimators.stream import fit_online, learn_more, problem_of
 from tiltfit.execution.workers import Workers, one_blas_thread
-from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Development, Fit, Round
 from tiltfit.methods.method import Run, Training
-from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import default_start, starting_point
+from tiltfit.methods.vote import majority_vote
 from tiltfit.models.generative import refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
@@ -66,34 +63,6 @@ from tiltfit.samples.sample import Sample, make_sample
 from tiltfit.samples.task import Task
 
 logger = logging.getLogger("tiltfit")
-
-
-@dataclass(frozen=True, eq=False)
-class Beliefs:
-    """p_λ on a sample. ``inputs``: X as it was given, with sequences that have no positions. ``model``: features and
-    structure; ``scorer``: the same, or the model that was made of it. ``weights`` are asked for when they are needed: a
-    stream sums them up."""
-
-    inputs: Inputs
-    sample: Sample
-    model: LogLinear
-    scorer: Model
-    weights: Callable[[], FloatArray]
-
-    @cached_property
-    def potentials(self) -> Potentials:
-        return self.scorer.potentials(self.weights())
-
-    @cached_property
-    def marginals(self) -> Marginals:
-        return self.model.structure.infer(self.potentials, self.model.workers)
-
-    @cached_property
-    def best(self) -> IntArray:
-        """The class number that ``predict`` gives every position (of sequences, by Viterbi)."""
-        if not self.sample.is_sequences:
-            return np.asarray(self.marginals.node.argmax(axis=1), dtype=np.intp)
-        return np.asarray(self.model.structure.best(self.potentials, self.model.workers)[0], dtype=np.intp)
 
 
 class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
@@ -130,6 +99,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     weights_: Any = None
     lost_: tuple[str, ...] = ()
 
+    def _keep_parameters(self, given: dict[str, Any]) -> None:
+        """Keep all parameters of the constructor, which are its local names, as they were given."""
+        self.__dict__.update((name, value) for name, value in given.items() if name != "self")
+
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
@@ -149,36 +122,29 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
-        self._check_sample(sample, options)
-        kind = kind_of(options.model)
+        kind, method = kind_of(options.model), options.method
         occupied = options.solver != "online" and kind.linear
-        plain = self._model_to_fit(X, encoder, matrix, sample, options.workers(), occupied=occupied)
-        model = make_model(options.model, plain, list(sample.classes))
-        sample = replace(sample, structure=plain.structure)
-        given = self._given_start(sample.classes, encoder, matrix.shape[1]) if kind.linear else None
-        given = None if given is None else plain.features.own(given)
+        given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, getattr(self, "base", None)
         self.inference_, self.model_ = self._inference_settings(), options.model
         self._keep_encoder(encoder, matrix.shape[1])
+        plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
+        model = make_model(options.model, plain, list(sample.classes))
+        sample = replace(sample, structure=plain.structure)
+        given = None if given is None else plain.features.own(given)
+        self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         grounded = self._ground_to_fit(constraints, sample, plain, options)
         told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
         options.check_anything(told, self.task.position)
         if told and not self.task.is_sequences:
             warn_unspoken_classes(self.classes_, sample.labels, constraints, sample.banned)
-        votes = options.votes(constraints, inputs)
-        problem = Problem(
-            model=model,
-            labels=sample.labels,
-            weight=sample.weight,
-            alpha=self.ridge(model),
-            gamma=float(self.gamma),
-            tilt=grounded.tilt,
-            touched=grounded.touched,
-        )
+        votes = majority_vote(constraints, inputs, constraints.classes or ()) if "votes" in method.needs else None
+        problem = problem_of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
-        if given is None and self.init is None and problem.is_sampled and options.alternates:
+        alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
+        if alternates and given is None and self.init is None:
             given = self._local_start(training, constraints, sample, options)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
@@ -194,7 +160,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.n_iter_, self.message_ = len(fit.history), fit.message
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
-        roles = options.roles(constraints, votes)
+        roles = None if method.follows else method.roles(constraints, votes, options.method_options)
         p = None
         if grounded.tilt is not None:
             p = grounded.tilt.of_model(model.take(grounded.touched).potentials(fit.weights))
@@ -268,8 +234,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 parameter="n_init",
             )
         method, rng = options.method, generator(self.random_state)
-        named = isinstance(self.init, str) and not once
-        first = self.init if named else default_start(method.start, problem)
+        first = options.start if options.start and not once else default_start(method.start, problem)
         fits: list[Fit] = []
         with one_blas_thread():
             for k, kind in enumerate([first, *["random"] * (n_init - 1)]):
@@ -301,6 +266,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             return None
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
         return self._solve(simpler, options, once=True).weights
+
+    def _given_start(self, options: Options, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:
+        """Weights to start from that ``init`` or the last fit holds (flat), or None."""
+        source = self if self.warm_start and hasattr(self, "coef_") else None if options.start else self.init
+        return None if source is None else self._weights_of(source, classes, encoder, n_columns)
 
     def _development(self, kept_aside: tuple[Any, Any] | None, patience: int, model: LogLinear) -> Development | None:
         if kept_aside is None:
@@ -354,13 +324,17 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         inputs, matrix = self._encode(X, part=part)
         refuse_counts(self.model_, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes_.tolist())
-        model = self._model_on(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
+        model = self._model(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
         if part:
-            self._check_part(sample, model)
+            self._check_sample(sample, model)
         linear = kind_of(self.model_).linear
         scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
         sample = replace(sample, structure=model.structure)
         return Beliefs(inputs, sample, model, scorer, self._weights if linear else lambda: self.weights_)
+
+    def _beliefs(self, X: Any) -> Beliefs:
+        check_is_fitted(self)
+        return self.infer(X)
 
     def ground(self, beliefs: Beliefs, *, part: bool = False) -> Grounded:
         """The constraints of the fit as they apply to the sample of ``beliefs``. ``part``: it is a part of a stream."""
@@ -422,18 +396,15 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """New data by the encoder of the fit. ``part``: they are the next part of a stream."""
 
     @abstractmethod
-    def _model_to_fit(
-        self, X: Any, encoder: Any, matrix: Matrix, sample: Sample, workers: Workers, *, occupied: bool
+    def _model(
+        self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool, occupied: bool = False
     ) -> LogLinear:
-        """The log-linear model that is to be fitted. ``occupied``: hashed columns that are empty have no weights."""
+        """The log-linear model on the data, with the encoder that is kept. ``fitting``: they are the data of the fit.
+        ``occupied``: hashed columns that are empty have no weights."""
 
     @abstractmethod
-    def _model_on(self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
-        """The fitted log-linear model on new data."""
-
-    @abstractmethod
-    def _given_start(self, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:
-        """Weights to start from that ``init`` or the last fit holds (flat), or None."""
+    def _weights_of(self, source: Any, classes: Any, encoder: Any, n_columns: int) -> FloatArray:
+        """The weights of an earlier model (or a pair of tables) for these classes and features, flat."""
 
     @abstractmethod
     def _weights(self) -> FloatArray:
@@ -448,11 +419,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     def _sizes(self) -> tuple[int, int | None]:
         """The rows of the tables of weights: features (and intercepts) of positions, and features of edges."""
 
-    def _check_sample(self, sample: Sample, options: Options) -> None:
-        """Refuse a sample that the parameters do not go with."""
-
-    def _check_part(self, sample: Sample, model: LogLinear) -> None:
-        """Refuse a part of a stream that the model cannot learn from."""
+    @abstractmethod
+    def _check_sample(self, sample: Sample, model: LogLinear) -> None:
+        """Refuse a sample, or a part of a stream, that the model cannot learn from."""
 
     def _check_stream(self) -> None:
         """Refuse parameters that online learning cannot follow."""

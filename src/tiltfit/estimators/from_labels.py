@@ -16,8 +16,7 @@ import numpy as np
 
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
-from tiltfit.estimators.intervals import Mean, Share
-from tiltfit.estimators.label_statistics import LabelStatistics
+from tiltfit.estimators.label_statistics import LabelStatistics, Mean, Share
 from tiltfit.estimators.options import check_share, check_whole
 from tiltfit.language.conditions import Condition, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
@@ -47,8 +46,8 @@ def constraints_from_labels(
     """State about unlabelled data what the labels in y show: ``between(low, high)``, or one of its sides.
 
     Shares get Wilson's interval, counts Student's; tokens of one sequence count as the fewer the more alike they are
-    (``estimators.intervals``). A share under a condition is stated only if its interval excludes the share without it.
-    The ``rationale`` of each says what was seen: "12 of 13 labelled tokens".
+    (``estimators.label_statistics``). A share under a condition is stated only if its interval excludes the share
+    without it. The ``rationale`` of each says what was seen: "12 of 13 labelled tokens".
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def constraints_from_labels(
     confidence, min_support = check_share("confidence", confidence), check_whole("min_support", min_support)
     here = _labelled(X, y, classes, feature_names)
     asked = _Asked(here, confidence, min_support)
-    found = [s for template in _templates(templates, here) for s in asked.statements(template)]
+    found = [statement for family in _families(templates, here) for statement in family(asked)]
     kept = [s.constraint(slack) for s in (found if top is None else _best(found, int(top)))]
     constraints = list(dict.fromkeys(c for c in kept if c is not None))
     if not constraints:
@@ -130,7 +129,7 @@ class _Statement:
         """The constraint; None if every value is allowed."""
         low, high = math.floor(self.low * _DIGITS) / _DIGITS, math.ceil(self.high * _DIGITS) / _DIGITS
         state, why = self.expectation, str(self.evidence)
-        no_more = isinstance(self.evidence, Share) and high >= 1
+        no_more = high >= self.evidence.most
         if low <= 0:
             return None if no_more else state.at_most(high, slack=slack, rationale=why)
         if no_more:
@@ -152,9 +151,6 @@ def _best(found: list[_Statement], top: int) -> Iterator[_Statement]:
     return (s for s in found if s.rank is None or id(s) in kept)
 
 
-Template = str | Condition | Expectation
-
-
 @dataclass(frozen=True, eq=False)
 class _Asked:
     """Statements about labelled data, at a confidence."""
@@ -167,18 +163,24 @@ class _Asked:
     def counted(self) -> LabelStatistics:
         return LabelStatistics(self.here)
 
-    def statements(self, template: Template) -> Iterator[_Statement]:
-        if isinstance(template, str):
-            yield from _FAMILIES[template](self)
-        elif isinstance(template, Condition):
-            found = list(self.labels_given(template, np.flatnonzero(template.fires(self.here.inputs))))
-            self._warn_unless(bool(found), template)
-            yield from found
+    def stated(self, expectation: Expectation) -> Iterator[_Statement]:
+        """One expectation, whatever its interval; a warning if there are too few labels for it."""
+        ConstraintSet((expectation.at_least(0.0),), tuple(self.here.classes))  # refuses unknown labels
+        evidence = self._evidence(expectation)
+        if evidence is None:
+            self._warn(expectation)
         else:
-            yield from self._named(template)
+            yield _Statement(expectation, evidence, *evidence.interval(self.confidence), None)
+
+    def given(self, condition: Condition) -> Iterator[_Statement]:
+        """All labels under one condition; a warning if there is nothing to state."""
+        found = list(self.labels_given(condition, np.flatnonzero(condition.fires(self.here.inputs))))
+        if not found:
+            self._warn(condition)
+        yield from found
 
     def labels_given(self, condition: Condition, positions: Any) -> Iterator[_Statement]:
-        """Every label whose share where the condition fires is not its share elsewhere."""
+        """Every label whose share at ``positions``, where the condition fires, is not its share elsewhere."""
         if not self._is_enough(positions):
             return
         shares, bases = self.counted.label_shares(positions), self._bases
@@ -228,13 +230,6 @@ class _Asked:
     def _bases(self) -> list[float]:
         return [share.value for share in self.counted.label_shares(np.arange(self.here.inputs.n))]
 
-    def _named(self, expectation: Expectation) -> Iterator[_Statement]:
-        ConstraintSet((expectation.at_least(0.0),), tuple(self.here.classes))  # refuses unknown labels
-        evidence = self._evidence(expectation)
-        self._warn_unless(evidence is not None, expectation)
-        if evidence is not None:
-            yield _Statement(expectation, evidence, *evidence.interval(self.confidence), None)
-
     def _evidence(self, expectation: Expectation) -> Share | Mean | None:
         event, given = expectation.event, expectation.given
         evidence = self.counted.mean(event, given) if event.counts else self.counted.share(event, given)
@@ -253,16 +248,17 @@ class _Asked:
         apart = not self.here.is_sequences or len(np.unique(self.here.instance[known])) > 1
         return len(known) >= self.min_support and apart
 
-    def _warn_unless(self, found: bool, template: Template) -> None:
-        if not found:
-            warn_user(
-                f"The labels show nothing about {template!r} that is worth stating: too few of them are seen there "
-                f"(min_support={self.min_support}), or it makes no difference.",
-                TiltfitWarning,
-            )
+    def _warn(self, template: Condition | Expectation) -> None:
+        warn_user(
+            f"The labels show nothing about {template!r} that is worth stating: too few of them are seen there "
+            f"(min_support={self.min_support}), or it makes no difference.",
+            TiltfitWarning,
+        )
 
 
-_FAMILIES: dict[str, Callable[[_Asked], Iterator[_Statement]]] = {
+Family = Callable[[_Asked], Iterator[_Statement]]
+
+_FAMILIES: dict[str, Family] = {
     "words": _Asked.words,
     "punctuation": lambda asked: asked.labels_given(punctuation, np.flatnonzero(punctuation.fires(asked.here.inputs))),
     "proportions": lambda asked: asked.unconditional((expect(label) for label in asked.here.classes), both=False),
@@ -281,49 +277,47 @@ _TOKENS = ("words", "punctuation", "proportions", "changes", "starts", "segments
 _ATTRIBUTES = ("proportions", "starts", "segments")
 
 
-def _templates(given: Any, here: Sample) -> list[Template]:
-    if given is None:
-        if not here.is_sequences:
-            return list(_DOCUMENTS)
-        return list(_TOKENS if here.inputs.has_texts else _ATTRIBUTES)
-    one = isinstance(given, str | Condition | Expectation) or not isinstance(given, Iterable)
-    return [_template(template, here) for template in ([given] if one else given)]
+def _families(templates: Any, here: Sample) -> list[Family]:
+    """What ``templates=`` asks for: functions that make statements."""
+    if templates is None:
+        templates = _DOCUMENTS if not here.is_sequences else _TOKENS if here.inputs.has_texts else _ATTRIBUTES
+    one = isinstance(templates, str) or not np.iterable(templates)
+    return [_family(template, here) for template in ([templates] if one else templates)]
 
 
-def _template(template: object, here: Sample) -> Template:
-    if isinstance(template, str):
-        if template not in _FAMILIES:
-            known = ", ".join(map(repr, _FAMILIES))
+def _family(template: object, here: Sample) -> Family:
+    holds = f"templates= holds {template!r}"
+    match template:
+        case str():
+            if template not in _FAMILIES:
+                known = ", ".join(map(repr, _FAMILIES))
+                hint = did_you_mean(template, _FAMILIES)
+                raise ConstraintError(f"templates= names {template!r}: known are {known}.{hint}", parameter="templates")
+            if not here.is_sequences and template not in _DOCUMENTS:
+                raise _unsupported(f"templates={template!r} is about sequences, but y has one label per document.")
+            return _FAMILIES[template]
+        case Constraint():
             raise ConstraintError(
-                f"templates= names {template!r}: known are {known}.{did_you_mean(template, _FAMILIES)}"
+                f"{holds}, which says its target already: leave the relation out.", parameter="templates"
             )
-        if not here.is_sequences and template not in _DOCUMENTS:
-            raise UnsupportedError(f"templates={template!r} is about sequences, but y has one label per document.")
-        return template
-    if isinstance(template, Constraint):
-        raise ConstraintError(f"templates= holds {template!r}, which says its target already: leave the relation out.")
-    if isinstance(template, Condition):
-        return template
-    if not isinstance(template, Expectation):
-        raise ConstraintError(
-            f"templates= holds {template!r}, which is neither the name of a family, a condition nor an expectation."
-        )
-    return _expectation(template, here)
+        case Condition():
+            return lambda asked: asked.given(template)
+        case Expectation(event=event, given=given):
+            if template.of is not None or template.per != "dataset":
+                raise _unsupported(f"{holds}: of= and per= cannot be estimated from labels.")
+            if event == Labels():
+                return _FAMILIES["proportions"] if given is None else lambda asked: asked.given(given)
+            if event.is_sequence and not here.is_sequences:
+                raise _unsupported(f"{holds}, which is about sequences, but y has one label per document.")
+            if event.whole and given is not None:
+                raise _unsupported(f"{holds}: what whole sequences have cannot be looked up by given=.")
+            return lambda asked: asked.stated(template)
+        case _:
+            raise ConstraintError(
+                f"{holds}, which is neither the name of a family, a condition nor an expectation.",
+                parameter="templates",
+            )
 
 
-def _expectation(template: Expectation, here: Sample) -> Template:
-    if template.of is not None or template.per != "dataset":
-        raise UnsupportedError(f"templates= holds {template!r}: of= and per= cannot be estimated from labels.")
-    if template.event == Labels():
-        if template.given is None:
-            return "proportions"
-        return template.given
-    if template.event.is_sequence and not here.is_sequences:
-        raise UnsupportedError(
-            f"templates= holds {template!r}, which is about sequences, but y has one label per document."
-        )
-    if template.event.whole and template.given is not None:
-        raise UnsupportedError(
-            f"templates= holds {template!r}: what whole sequences have cannot be looked up by given=."
-        )
-    return template
+def _unsupported(message: str) -> UnsupportedError:
+    return UnsupportedError(message, parameter="templates")

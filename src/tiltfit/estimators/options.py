@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from tiltfit.data.inputs import Inputs, Unit
+from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
-from tiltfit.execution.workers import Workers
 from tiltfit.inference.priced import HOW
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.start import STARTS
-from tiltfit.methods.vote import Votes, majority_vote
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.registry import MODELS, model_names
 from tiltfit.projections.components import Strength
 from tiltfit.samples.task import DOCUMENTS, SEQUENCES, Task
+
+T = TypeVar("T")
 
 SCALES = ("unit", "support")
 STEPS = ("adaptive", "printed")
@@ -32,12 +32,13 @@ _AUTO = {"naive_bayes": "counts", "bernoulli_naive_bayes": "binary"}
 
 @dataclass(frozen=True)
 class Options:
-    """The parameters of a fit besides data and constraints."""
+    """The parameters of a fit besides data and constraints. ``start``: the word in ``init=``, if it is one."""
 
     method: Method
     method_options: Any
     model: str
     solver: str
+    start: str | None
     strength: Strength
     max_iter: int
     tol: float
@@ -57,8 +58,9 @@ class Options:
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, METHODS["ap"].solvers)
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
-        if isinstance(estimator.init, str):
-            _one_of("init", estimator.init, STARTS)
+        start = as_word(estimator.init)
+        if start is not None:
+            _one_of("init", start, STARTS)
         _positive("alpha", estimator.alpha, zero=True)
         _refuse_generative(estimator)
         _positive("beta", estimator.beta)
@@ -67,7 +69,7 @@ class Options:
         for name in ("valid_only", "boundaries", "warm_start", "penalize_intercept"):
             value = getattr(estimator, name, False)
             if not isinstance(value, bool | np.bool_):
-                raise DataError(f"{name}={value!r} must be True or False.", parameter=name)
+                raise _refused(name, value, "True or False")
         for name in ("max_iter", "n_init"):
             check_whole(name, getattr(estimator, name))
         if estimator.callback is not None and not callable(estimator.callback):
@@ -78,11 +80,7 @@ class Options:
         for name in ("constraints", "classes", "feature_names"):
             if hasattr(getattr(estimator, name, None), "__next__"):
                 raise DataError(f"{name}= is an iterator, which can be read only once: pass a list.", parameter=name)
-        classes = estimator.classes
-        if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
-            raise DataError(
-                f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].", parameter="classes"
-            )
+        check_classes(estimator.classes)
         method = METHODS[estimator.method]
         # Before data are looked at; the constraints come later.
         method.check(Case(estimator.model, estimator.solver, ConstraintSet(), task.unit or "rows"))
@@ -91,6 +89,7 @@ class Options:
             method_options=_method_options(method, estimator.method_options),
             model=estimator.model,
             solver=estimator.solver,
+            start=start,
             strength=Strength(float(estimator.beta), estimator.scale),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
@@ -98,30 +97,15 @@ class Options:
             online=online_options(estimator.online),
         )
 
-    def check(self, constraints: ConstraintSet, unit: Unit) -> None:
-        """Refuse a model or constraints that the method cannot work with."""
-        self.method.check(Case(self.model, self.solver, constraints, unit))
+    def check(self, constraints: ConstraintSet, unit: Unit, solver: str | None = None) -> None:
+        """Refuse a model or constraints that the method cannot work with, with its ``solver`` or another."""
+        self.method.check(Case(self.model, solver or self.solver, constraints, unit))
 
-    def check_online(self, unit: Unit) -> None:
-        """Refuse a method or model that cannot learn from a stream."""
-        self.method.check(Case(self.model, "online", ConstraintSet(), unit))
-
-    def votes(self, constraints: ConstraintSet, inputs: Inputs) -> Votes | None:
-        """The votes of constraints on single rows or tokens, if the method learns from these."""
-        return majority_vote(constraints, inputs, constraints.classes or ()) if "votes" in self.method.needs else None
-
-    def roles(self, constraints: ConstraintSet, votes: Votes | None) -> Mapping[int, str] | None:
-        """The roles of constraints, if the method does not follow them (``Method.roles``)."""
-        return None if self.method.follows else self.method.roles(constraints, votes, self.method_options)
-
-    def vectorizer(self, given: Any) -> Any:
-        """``given``; ``"auto"`` with a generative model: the kind of features that it generates."""
-        return _AUTO.get(self.model, given) if isinstance(given, str) and given == "auto" else given
-
-    @property
-    def alternates(self) -> bool:
-        """True if the method is that of Eq. 8 and 9, not online."""
-        return self.method.name == "ap" and self.solver != "online"
+    def vectorizer(self, given: Any, *, part: bool) -> Any:
+        """``given``; for ``"auto"`` what the model generates, if it does, and in a stream (``part``) hashed words."""
+        if as_word(given) != "auto":
+            return given
+        return "hashing" if part else _AUTO.get(self.model, given)
 
     def check_anything(self, any_source: bool, noun: str) -> None:
         """Refuse to learn from nothing: neither labels nor constraints that fire (``any_source``)."""
@@ -136,10 +120,6 @@ class Options:
     def is_generative(self) -> bool:
         """True if the model is one of p(x, y)."""
         return self.model in GENERATIVE
-
-    def workers(self) -> Workers:
-        """Threads to run kernels on."""
-        return Workers(self.n_jobs)
 
 
 def _refuse_generative(estimator: Any) -> None:
@@ -163,38 +143,34 @@ def _refuse_generative(estimator: Any) -> None:
 def threads(n_jobs: Any) -> int:
     """The number of threads that ``n_jobs`` asks for."""
     try:
-        if n_jobs is not None and (isinstance(n_jobs, bool | np.bool_) or not isinstance(n_jobs, numbers.Integral)):
+        if n_jobs is not None and not _is_number(n_jobs, numbers.Integral):
             raise TypeError
         return int(effective_n_jobs(n_jobs))
     except (TypeError, ValueError) as error:
-        raise DataError(
-            f"n_jobs={n_jobs!r} must be a whole number of threads (-1: one per core) or None.", parameter="n_jobs"
-        ) from error
+        raise _refused("n_jobs", n_jobs, "a whole number of threads (-1: one per core) or None") from error
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A source of random numbers from scikit-learn's kinds of random state; touches no global state."""
+    seed = random_state
+    if isinstance(random_state, np.random.RandomState):
+        seed = int(random_state.randint(2**31))
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError) as error:
+        raise _refused("random_state", random_state, "a whole number of at least 0, or None") from error
 
 
 def online_options(given: Any) -> Online:
     """The options in ``online=``; errors name the option."""
-    if given is None or isinstance(given, Online):
-        options = given or Online()
-    elif isinstance(given, Mapping):
-        known = [field.name for field in fields(Online)]
-        for name in given:
-            if name not in known:
-                raise DataError(
-                    f"online={{{name!r}: ...}} is unknown.{did_you_mean(name, known)} Known: {known}.",
-                    parameter="online",
-                )
-        options = Online(**given)
-    else:
-        raise DataError(f"online={given!r:.80} must be a dict of options, such as {{'passes': 3}}.", parameter="online")
+    options = given if isinstance(given, Online) else _from_dict("online", given, Online, ", such as {'passes': 3}")
     if options.steps not in STEPS:
         raise DataError(f"online steps={options.steps!r} is unknown: use 'adaptive' or 'printed'.", parameter="steps")
     plain: dict[str, Any] = {}  # not NumPy's numbers, which a file does not hold
     for name in ("passes", "batch_size", "horizon"):
         value = getattr(options, name)
-        if value is None and name != "passes":
-            continue
-        plain[name] = check_whole(f"online {name}", value)
+        if value is not None or name == "passes":
+            plain[name] = check_whole(f"online {name}", value)
     _positive("online eta0", options.eta0)
     return replace(options, **plain, eta0=float(options.eta0))
 
@@ -202,21 +178,25 @@ def online_options(given: Any) -> Online:
 def _method_options(method: Method, given: Any) -> Any:
     """``method_options=`` as the method takes it; errors name the option."""
     known = [field.name for field in fields(method.options)]
+    what = f" of method={method.name!r}: {known}"
+    return _from_dict("method_options", given, method.options, what, f"method={method.name!r} knows {known or 'none'}.")
+
+
+def _from_dict(parameter: str, given: Any, kind: Callable[..., T], what: str, knows: str = "") -> T:
+    """The dict that a user gives as a value of the dataclass ``kind``. ``what``, ``knows``: the ends of the messages
+    about something that is not such a dict, and about an unknown name in it."""
     if given is None:
-        given = {}
+        return kind()
     if not isinstance(given, Mapping):
-        raise DataError(
-            f"method_options={given!r:.80} must be a dict of options of method={method.name!r}: {known}.",
-            parameter="method_options",
-        )
+        raise DataError(f"{parameter}={given!r:.80} must be a dict of options{what}.", parameter=parameter)
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     for name in given:
         if name not in known:
             raise DataError(
-                f"method_options={{{name!r}: ...}} is unknown.{did_you_mean(name, known)} "
-                f"method={method.name!r} knows {known or 'none'}.",
-                parameter="method_options",
+                f"{parameter}={{{name!r}: ...}} is unknown.{did_you_mean(name, known)} {knows or f'Known: {known}.'}",
+                parameter=parameter,
             )
-    return method.options(**given)
+    return kind(**given)
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...], hint: str = "") -> None:
@@ -247,26 +227,41 @@ def _not_a_method(value: object, task: Task) -> str:
     return ""
 
 
-def _positive(name: str, value: object, *, zero: bool = False) -> None:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not (value > 0 or (zero and value == 0)) or value == float("inf"):  # type: ignore[operator]
-        raise DataError(
-            f"{name}={value!r} must be a {'non-negative' if zero else 'positive'}, finite number.",
-            parameter=name.rpartition(" ")[2],
-        )
+def as_word(value: Any) -> str | None:
+    """The value if it is a word; ``init`` and ``vectorizer`` may also be objects."""
+    return value if isinstance(value, str) else None
+
+
+def check_classes(classes: Any) -> None:
+    """Refuse ``classes=`` unless it is None or a list of labels."""
+    if classes is not None and (isinstance(classes, str | bytes) or not np.iterable(classes)):
+        raise _refused("classes", classes, "a list of all labels, such as ['a', 'b']")
 
 
 def check_whole(name: str, value: Any, least: int = 1) -> int:
     """``value`` as an int; refused, by the name of the parameter, unless it is a whole number of at least ``least``."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < least:
-        raise DataError(
-            f"{name}={value!r} must be a whole number of at least {least}.", parameter=name.rpartition(" ")[2]
-        )
+    if not _is_number(value, numbers.Integral) or value < least:
+        raise _refused(name, value, f"a whole number of at least {least}")
     return int(value)
 
 
 def check_share(name: str, value: Any) -> float:
     """``value`` as a float; refused, by the name of the parameter, unless it is a number between 0 and 1."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 < value < 1:  # type: ignore[operator]
-        raise DataError(f"{name}={value!r} must be a number between 0 and 1, such as 0.95.", parameter=name)
+    if not _is_number(value, numbers.Real) or not 0 < value < 1:
+        raise _refused(name, value, "a number between 0 and 1, such as 0.95")
     return float(value)
+
+
+def _positive(name: str, value: Any, *, zero: bool = False) -> None:
+    if not _is_number(value, numbers.Real) or not (value > 0 or (zero and value == 0)) or value == float("inf"):
+        raise _refused(name, value, f"a {'non-negative' if zero else 'positive'}, finite number")
+
+
+def _is_number(value: object, kind: type) -> bool:
+    """Return whether it is a number of this kind; True and False are none."""
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _refused(name: str, value: object, what: str) -> DataError:
+    """The error that says what a parameter must be, or an option within it (``"online passes"``)."""
+    return DataError(f"{name}={value!r} must be {what}.", parameter=name.rpartition(" ")[2])

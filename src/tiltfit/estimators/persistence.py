@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,22 +21,26 @@ from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError, warn_user
 from tiltfit.estimators.classifier import TiltClassifier
-from tiltfit.estimators.encoder_files import (
+from tiltfit.estimators.earlier_models import LostBase
+from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.file_parts import (
+    Arrays,
+    Document,
     dump_encoder,
     dump_features,
     dump_sequence_encoder,
+    dump_stream,
     dump_transitions,
     flag,
+    pack_table,
     restore_encoder,
     restore_features,
     restore_sequence_encoder,
+    restore_stream,
     restore_transitions,
+    unpack_table,
 )
-from tiltfit.estimators.estimator import TiltEstimator
-from tiltfit.estimators.options import Options, online_options
-from tiltfit.estimators.packing import pack_table, unpack_table
-from tiltfit.estimators.reference import LostBase
-from tiltfit.estimators.stream_state import dump_stream, restore_stream
+from tiltfit.estimators.options import Options, as_word, online_options
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
@@ -45,28 +49,11 @@ from tiltfit.methods.history import Round
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
 
-Arrays = dict[str, npt.NDArray[Any]]
-Document = dict[str, Any]
-E = TypeVar("E", bound=TiltEstimator)
-
 VERSION = 1
 COMMON = (
-    "model",
-    "method",
-    "solver",
-    "alpha",
-    "beta",
-    "gamma",
-    "scale",
-    "warm_start",
-    "n_init",
-    "max_iter",
-    "tol",
-    "n_jobs",
-)
+    "model", "method", "solver", "alpha", "beta", "gamma", "scale", "warm_start", "n_init", "max_iter", "tol", "n_jobs",
+)  # fmt: skip
 """Parameters that are plain values in both."""
-_CLASSIFIER = ("penalize_intercept",)
-_TAGGER = ("weights", "boundaries", "valid_only", "inference")
 
 _CONDITION = "the when(...) condition of"
 
@@ -81,11 +68,14 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
             f"model={estimator.model_!r} is registered by a package, and a model file cannot hold it. Keep its "
             "weights_ yourself."
         )
-    cls = next(cls for cls in type(estimator).__mro__ if cls.__name__ in _FILES)
+    name = next(cls.__name__ for cls in type(estimator).__mro__ if cls.__name__ in _KINDS)
+    kind = _KINDS[name]
     arrays: Arrays = {}
     lost: list[str] = []
-    head = {"kind": cls.__name__, "state_version": VERSION, "written_by": tiltfit.__version__}
-    document = {**head, **_FILES[cls.__name__].dump(estimator, arrays, lost)}
+    head = {"kind": name, "state_version": VERSION, "written_by": tiltfit.__version__}
+    common, number = _dump(estimator, kind.parameters, arrays, lost)
+    stream = dump_stream(estimator.stream_, arrays, number)
+    document = {**head, **common, **kind.dump(estimator, stream, number, arrays, lost)}
     if lost:
         warn_user(
             f"Not saved: {'; '.join(lost)}. After loading, what needs it is refused by name; the rest works.",
@@ -97,9 +87,10 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
 def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
     """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed."""
     document, arrays = read(Path(path))
-    kind = document.get("kind")
-    if not isinstance(kind, str) or kind not in _FILES:
-        raise ModelFileError(f"{path} holds {kind!r}, which this version of tiltfit does not know.")
+    name = document.get("kind")
+    kind = _KINDS.get(str(name))
+    if kind is None:
+        raise ModelFileError(f"{path} holds {name!r}, which this version of tiltfit does not know.")
     if document.get("state_version") != VERSION:
         raise ModelFileError(
             f"{path} is of state version {document.get('state_version')!r}; "
@@ -107,19 +98,18 @@ def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
             "you have."
         )
     try:
-        restored: TiltClassifier | TiltTagger = _FILES[kind].restore(document, arrays)
-        return restored
+        estimator: TiltClassifier | TiltTagger = _construct(kind, document)
+        _restore(estimator, document, arrays)
+        kind.restore(estimator, document, arrays)
+        return estimator
     except (TiltfitError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
         what = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path} is damaged: {what}") from error
 
 
-# Classifiers
-
-
-def _dump_classifier(classifier: Any, arrays: Arrays, lost: list[str]) -> Document:
-    common = _dump(classifier, _CLASSIFIER, arrays, lost)
-    stream = dump_stream(classifier.stream_, arrays, _numbers_in_file(common["constraints"]))
+def _dump_classifier(
+    classifier: Any, stream: Document | None, number: Mapping[int, int], arrays: Arrays, lost: list[str]
+) -> Document:
     if stream is None:
         arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
     if classifier.base_ is not None:
@@ -128,8 +118,7 @@ def _dump_classifier(classifier: Any, arrays: Arrays, lost: list[str]) -> Docume
     # A text model's names are its vocabulary, which the encoder already holds.
     names_in = getattr(classifier, "feature_names_in_", None) if classifier.encoder_ is None else None
     return {
-        **common,
-        "vectorizer": classifier.vectorizer if isinstance(classifier.vectorizer, str) else None,
+        "vectorizer": as_word(classifier.vectorizer),
         "feature_names": None if names is None else [str(n) for n in names],
         "feature_names_in": None if names_in is None else [str(name) for name in names_in],
         "has_base": classifier.base_ is not None,
@@ -139,14 +128,11 @@ def _dump_classifier(classifier: Any, arrays: Arrays, lost: list[str]) -> Docume
     }
 
 
-def _restore_classifier(document: Document, arrays: Arrays) -> TiltClassifier:
-    classifier = _construct(TiltClassifier, _CLASSIFIER, document)
-    classifier.strength_ = Options.of(classifier).strength  # refuses parameters that no fit could have had
+def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> None:
     classifier.vectorizer = document["vectorizer"] or "auto"
     classifier.feature_names = document["feature_names"]
     classifier.base = classifier.base_ = LostBase() if document.get("has_base", False) else None
     classifier.inference_, classifier.unit_ = ("auto", 0), document.get("unit", "documents")
-    _restore(classifier, document, arrays)
     stream = document.get("stream")
     if stream is None:
         n = len(classifier.classes_)
@@ -166,21 +152,15 @@ def _restore_classifier(document: Document, arrays: Arrays) -> TiltClassifier:
     names = names_in if encoder is None else encoder.names
     if names and len(names) != classifier.n_features_in_:
         raise ModelFileError(f"{len(names)} feature names for {classifier.n_features_in_} features.")
-    return classifier
 
 
-# Taggers
-
-
-def _dump_tagger(tagger: Any, arrays: Arrays, lost: list[str]) -> Document:
-    common = _dump(tagger, _TAGGER, arrays, lost)
-    number = _numbers_in_file(common["constraints"])
-    stream = dump_stream(tagger.stream_, arrays, number)
+def _dump_tagger(
+    tagger: Any, stream: Document | None, number: Mapping[int, int], arrays: Arrays, lost: list[str]
+) -> Document:
     if stream is None:
         arrays |= pack_table("coef", tagger.coef_.T)
         arrays["transitions"] = tagger.transitions_
     return {
-        **common,
         "features": dump_features(tagger.features, tagger.encoder_),
         "transitions": dump_transitions(tagger.transitions, tagger.encoder_),
         "stream": stream,
@@ -190,17 +170,14 @@ def _dump_tagger(tagger: Any, arrays: Arrays, lost: list[str]) -> Document:
     }
 
 
-def _restore_tagger(document: Document, arrays: Arrays) -> TiltTagger:
-    tagger = _construct(TiltTagger, _TAGGER, document)
-    strength = Options.of(tagger).strength  # refuses parameters that no fit could have had
+def _restore_tagger(tagger: Any, document: Document, arrays: Arrays) -> None:
     tagger.inference_, tagger.unit_ = (str(tagger.inference), int(document.get("seed", 0))), "tokens"
     rates = {int(number): float(rate) for number, rate in document.get("rates", [])}
     if not all(0 < rate <= 1 for rate in rates.values()):
         raise ModelFileError("The rates of events that shares are of must be above 0 and at most 1.")
-    tagger.strength_ = replace(strength, rates=rates)
+    tagger.strength_ = replace(tagger.strength_, rates=rates)
     if tagger.weights not in ("all", "observed"):
         raise ModelFileError(f"The file sets weights={tagger.weights!r}, which is unknown.")
-    _restore(tagger, document, arrays)
     encoder = restore_sequence_encoder(document["encoder"], arrays)
     tagger._keep_encoder(encoder, len(encoder.names))
     tagger.valid_only_ = flag(document["encoder"], "valid_only")
@@ -213,28 +190,33 @@ def _restore_tagger(document: Document, arrays: Arrays) -> TiltTagger:
         _check_weights(n, (tagger.coef_, (n, n_rows)), (tagger.transitions_, (n_edges, n, n)))
     else:
         restore_stream(document["stream"], arrays, tagger, n_rows, n_edges)
-    return tagger
 
 
 @dataclass(frozen=True)
-class _Files:
-    """The functions that write and read one kind of estimator."""
+class _Kind:
+    """An estimator: the parameters besides ``COMMON`` that are plain values, and the functions that write and read what
+    the other kind does not have."""
 
-    dump: Callable[[Any, Arrays, list[str]], Document]
-    restore: Callable[[Document, Arrays], Any]
+    cls: type[TiltClassifier | TiltTagger]
+    parameters: tuple[str, ...]
+    dump: Callable[[Any, Document | None, Mapping[int, int], Arrays, list[str]], Document]
+    restore: Callable[[Any, Document, Arrays], None]
 
 
-_FILES = {
-    "TiltClassifier": _Files(_dump_classifier, _restore_classifier),
-    "TiltTagger": _Files(_dump_tagger, _restore_tagger),
+_KINDS = {
+    kind.cls.__name__: kind
+    for kind in (
+        _Kind(TiltClassifier, ("penalize_intercept",), _dump_classifier, _restore_classifier),
+        _Kind(TiltTagger, ("weights", "boundaries", "valid_only", "inference"), _dump_tagger, _restore_tagger),
+    )
 }
 
 
-# Both
-
-
-def _dump(estimator: TiltEstimator, parameters: Sequence[str], arrays: Arrays, lost: list[str]) -> Document:
-    """The common part of the document; adds the history to ``arrays`` and what cannot be written to ``lost``."""
+def _dump(
+    estimator: TiltEstimator, parameters: Sequence[str], arrays: Arrays, lost: list[str]
+) -> tuple[Document, dict[int, int]]:
+    """The common part of the document, and the number in the file of every constraint that could be written; adds the
+    history to ``arrays`` and what cannot be written to ``lost``."""
     for name, values_of in _columns(estimator.history_).items():
         arrays[f"history.{name}"] = values_of
     values = {name: _plain(getattr(estimator, name)) for name in (*COMMON, *parameters)}
@@ -251,8 +233,8 @@ def _dump(estimator: TiltEstimator, parameters: Sequence[str], arrays: Arrays, l
     written = [
         _dump_constraint(c, lost, estimator.unit_ if estimator.task.is_sequences else "documents") for c in constraints
     ]
-    number = _numbers_in_file(written)
-    return {
+    number = {k: n for n, k in enumerate(k for k, constraint in enumerate(written) if constraint is not None)}
+    document = {
         "parameters": values,
         "classes": estimator.classes_.tolist(),
         "constraints": written,
@@ -269,27 +251,24 @@ def _dump(estimator: TiltEstimator, parameters: Sequence[str], arrays: Arrays, l
         "converged": estimator.converged_,
         "message": estimator.message_,
     }
+    return document, number
 
 
-def _numbers_in_file(written: Sequence[Document | None]) -> dict[int, int]:
-    """The number of every constraint among those that are in the file: what cannot be written does not count."""
-    return {k: n for n, k in enumerate(k for k, constraint in enumerate(written) if constraint is not None)}
-
-
-def _construct(cls: type[E], parameters: Sequence[str], document: Document) -> E:
+def _construct(kind: _Kind, document: Document) -> Any:
     """An estimator that is not fitted, with the parameters and those constraints that could be written."""
     values = dict(document["parameters"])
-    unknown = set(values) - {*COMMON, *parameters, *_IF_PLAIN, "online", "method_options"}
+    unknown = set(values) - {*COMMON, *kind.parameters, *_IF_PLAIN, "online", "method_options"}
     if unknown:
         raise ModelFileError(f"The file sets unknown parameters: {sorted(unknown)}.")
     if "method_options" in values:
         values["method_options"] = {name: _read(value) for name, value in dict(values["method_options"]).items()}
     kept = [from_document(c) for c in document["constraints"] if c is not None]
-    return cls(kept, classes=list(document["classes"]), **values)
+    return kind.cls(kept, classes=list(document["classes"]), **values)
 
 
 def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> None:
     """Set what a fit would have set, as far as both estimators have it."""
+    estimator.strength_ = Options.of(estimator).strength  # refuses parameters that no fit could have had
     estimator.classes_, estimator.model_ = _classes(document["classes"]), str(estimator.model)
     estimator.constraints_ = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
     estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])

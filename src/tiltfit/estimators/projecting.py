@@ -1,22 +1,55 @@
-"""q = argmin_q D(q‖p) + U(E_q[f′]) on new data, with prices solved there or taken from the fit (Eq. 8)."""
+"""p_λ on new data, and q = argmin_q D(q‖p) + U(E_q[f′]), with prices solved there or taken from the fit (Eq. 8)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from tiltfit.arrays import FloatArray
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, NotConvergedWarning, UnmetConstraintWarning, UnsupportedError, warn_user
 from tiltfit.execution.workers import one_blas_thread
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure
 from tiltfit.language.sentences import titled
+from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.information import Projection, project
 from tiltfit.projections.shards import TiltShard
 from tiltfit.report.sampling import allowance, warn_sampling
+from tiltfit.samples.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class Beliefs:
+    """p_λ on a sample. ``inputs``: X as it was given, with sequences that have no positions. ``model``: features and
+    structure; ``scorer``: the same, or the model that was made of it. ``weights`` are asked for when they are needed: a
+    stream sums them up."""
+
+    inputs: Inputs
+    sample: Sample
+    model: LogLinear
+    scorer: Model
+    weights: Callable[[], FloatArray]
+
+    @cached_property
+    def potentials(self) -> Potentials:
+        return self.scorer.potentials(self.weights())
+
+    @cached_property
+    def marginals(self) -> Marginals:
+        return self.model.structure.infer(self.potentials, self.model.workers)
+
+    @cached_property
+    def best(self) -> IntArray:
+        """The class number that ``predict`` gives every position (of sequences, by Viterbi)."""
+        if not self.sample.is_sequences:
+            return np.asarray(self.marginals.node.argmax(axis=1), dtype=np.intp)
+        return np.asarray(self.model.structure.best(self.potentials, self.model.workers)[0], dtype=np.intp)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -26,6 +26,8 @@ from tiltfit.language.scheme import invalid, is_scheme, parse
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded
 from tiltfit.samples.sample import Sample
+
+T = TypeVar("T", TokenTemplates, EdgeTemplates)
 
 BOUNDARIES = ("<start>", "<end>")
 
@@ -56,7 +58,8 @@ class SequenceEncoder:
         if not fitted.names and templates.min_count > 1:
             raise DataError(
                 f"min_count={templates.min_count} drops every attribute: none is at so many of the {sequences.n} "
-                "positions. Lower it."
+                "positions. Lower it.",
+                parameter="features",
             )
         encoder = SequenceEncoder(fitted, edges, bool(boundaries))
         return encoder, encoder._with_boundaries(matrix, sequences)
@@ -135,21 +138,17 @@ def valid_only(classes: Sequence[object], structure: Chains) -> Potentials | Non
     return Potentials(node, np.repeat(edge[None], structure.n_kinds, axis=0))
 
 
-def _refuse_plain(classes: Sequence[object]) -> None:
-    """Refuse plain labels, which are always well formed: who asks for valid tags expects something else."""
+def refuse_invalid(sample: Sample) -> None:
+    """Refuse known labels that are not well formed, which have probability 0 where only valid sequences are allowed,
+    and plain classes, which are always well formed: who asks for valid tags expects something else."""
+    labels, classes, sequences = sample.labels, sample.classes, as_sequences(sample.inputs)
     if not is_scheme(classes):
         odd = next((c for c in classes if parse(c) is None), classes[0])
         raise UnsupportedError(
             f"valid_only=True allows only tags that are well formed in BIO or IOBES, but the classes are not such tags "
-            f"(like 'O', 'B-x' and 'I-x'): {odd!r} is one of them. Leave out valid_only=True, or name tags."
+            f"(like 'O', 'B-x' and 'I-x'): {odd!r} is one of them. Leave out valid_only=True, or name tags.",
+            parameter="valid_only",
         )
-
-
-def refuse_invalid(sample: Sample) -> None:
-    """Refuse known labels that are not well formed, which have probability 0 where only valid sequences are allowed,
-    and classes that are not tags at all."""
-    labels, classes, sequences = sample.labels, sample.classes, as_sequences(sample.inputs)
-    _refuse_plain(classes)
     start, end, pair = invalid(classes)
     bad = np.zeros(len(labels), dtype=np.bool_)
     first, last = sequences.offsets[:-1], sequences.offsets[1:] - 1
@@ -197,23 +196,34 @@ def refuse_impossible(model: LogLinear, sample: Sample, grounded: Grounded) -> N
 
 def as_templates(features: Any, kind: str) -> TokenTemplates | AttributeTemplates:
     """``features=`` as templates for sequences of this kind."""
-    if kind == "attributes":
-        if features is None or isinstance(features, AttributeTemplates):
-            return features or AttributeTemplates()
-        if isinstance(features, Mapping):
-            unknown = [name for name in features if name not in ("min_count", "hashing")]
-            if unknown:
-                raise DataError(
-                    f"features={{{unknown[0]!r}: ...}} makes attributes of tokens, but X holds attributes already: "
-                    "only 'min_count' and 'hashing' apply to them."
-                )
-            return AttributeTemplates(**features)
-        raise DataError("features= makes attributes of tokens, but X holds attributes already: leave it out.")
-    if features is None or isinstance(features, TokenTemplates):
-        return features or TokenTemplates()
+    if kind == "tokens":
+        return _given_templates("features", features, TokenTemplates)
+    if features is None or isinstance(features, AttributeTemplates):
+        return features or AttributeTemplates()
+    what, apply = "features=", "leave it out"
     if isinstance(features, Mapping):
-        return TokenTemplates.from_document(features)
-    raise DataError(f"features={features!r:.80} must be TokenTemplates(...) or a dict of its parameters.")
+        unknown = [name for name in features if name not in ("min_count", "hashing")]
+        if not unknown:
+            return AttributeTemplates(**features)
+        what, apply = f"features={{{unknown[0]!r}: ...}}", "only 'min_count' and 'hashing' apply to them"
+    raise DataError(
+        f"{what} makes attributes of tokens, but X holds attributes already: {apply}.", parameter="features"
+    )
+
+
+def as_edge_templates(transitions: Any) -> EdgeTemplates:
+    """``transitions=`` as templates."""
+    return _given_templates("transitions", transitions, EdgeTemplates)
+
+
+def _given_templates(parameter: str, given: Any, kind: type[T]) -> T:
+    if given is None or isinstance(given, kind):
+        return given or kind()
+    if isinstance(given, Mapping):
+        return kind.from_document(given)
+    raise DataError(
+        f"{parameter}={given!r:.80} must be {kind.__name__}(...) or a dict of its parameters.", parameter=parameter
+    )
 
 
 def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
@@ -223,25 +233,17 @@ def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
     if not isinstance(sequences.items, AttributeRows):
         raise DataError(
             f"transitions={{'attributes': {list(edges.attributes)!r}}} names attributes, but X holds tokens. Say which "
-            "tokens with 'before' or 'at': a name and a pattern each."
+            "tokens with 'before' or 'at': a name and a pattern each.",
+            parameter="transitions",
         )
     known = sequences.items.names
     for name in edges.attributes:
-        if name not in set(known):
+        if name not in known:
             warn_user(
                 f"The attribute {name!r} of transitions= occurs nowhere in X, so transitions cannot depend on it."
                 f"{did_you_mean(name, known)}",
                 TiltfitWarning,
             )
-
-
-def as_edge_templates(transitions: Any) -> EdgeTemplates:
-    """``transitions=`` as templates."""
-    if transitions is None or isinstance(transitions, EdgeTemplates):
-        return transitions or EdgeTemplates()
-    if isinstance(transitions, Mapping):
-        return EdgeTemplates.from_document(transitions)
-    raise DataError(f"transitions={transitions!r:.80} must be EdgeTemplates(...) or a dict of its parameters.")
 
 
 def refuse_for_hmm(transitions: Any, weights: str, kind: str) -> None:
@@ -250,10 +252,12 @@ def refuse_for_hmm(transitions: Any, weights: str, kind: str) -> None:
     if len(edges) > 1:
         raise UnsupportedError(
             f"transitions= makes transitions depend on {edges[1]!r}, but those of model='hmm' depend on the label "
-            "before alone. Leave it out, or use model='crf'."
+            "before alone. Leave it out, or use model='crf'.",
+            parameter="transitions",
         )
     if weights != "all":
         raise UnsupportedError(
             f"weights={weights!r} leaves pairs of attribute and label without a weight, but with model='hmm' every "
-            "pair has a probability. Use weights='all'."
+            "pair has a probability. Use weights='all'.",
+            parameter="weights",
         )

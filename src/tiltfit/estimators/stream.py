@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +10,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.estimators.options import Options
-from tiltfit.estimators.starts import generator
+from tiltfit.estimators.options import Options, check_classes, generator
 from tiltfit.execution.workers import one_blas_thread
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
@@ -20,7 +19,7 @@ from tiltfit.methods.history import Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
-from tiltfit.models.model import linear
+from tiltfit.models.model import Model, linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
 from tiltfit.penalties.penalty import Penalty
@@ -28,6 +27,7 @@ from tiltfit.projections.components import PRIOR_RATE, Strength, penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
 from tiltfit.report.outcome import report_stream
+from tiltfit.samples.sample import Sample
 
 if TYPE_CHECKING:
     from tiltfit.estimators.estimator import TiltEstimator
@@ -66,7 +66,7 @@ class Stream:
         """A stream that has seen nothing."""
         n_rows, n_edges = estimator._sizes
         n_labels, squares = len(estimator.classes_), options.online.rule.squares
-        options.check_online("rows" if n_edges is None else "tokens")
+        options.check(ConstraintSet(), "rows" if n_edges is None else "tokens", solver="online")
         free = not getattr(estimator, "penalize_intercept", True)  # the last row, of the intercepts, has no ridge
         learner = Learner(
             online=options.online,
@@ -134,6 +134,7 @@ class Stream:
 def learn_more(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight: Any) -> None:
     """``partial_fit``: the next part of a stream. A call that is refused leaves the estimator as it was; so does one
     whose instances have no weight, but for a stream that it begins."""
+    check_classes(classes)
     before = dict(estimator.__dict__)
     weightless = _is_weightless(sample_weight)
     fitted = estimator.__sklearn_is_fitted__()
@@ -141,8 +142,9 @@ def learn_more(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_we
         if estimator.stream_ is None:
             options = Options.of(estimator)
             estimator._check_stream()
-            if fitted:
-                _go_on(estimator, options)
+            if fitted:  # goes on from the weights and features of a batch fit
+                estimator.stream_ = Stream.begin(options, estimator)
+                estimator.stream_.learner.start_from(estimator._weights())
             else:
                 _begin(estimator, options, X, y, classes)
         assert estimator.stream_ is not None
@@ -168,11 +170,19 @@ def learn_more(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_we
 def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: Any) -> None:
     """Fix parameters, classes and features by the first part of a stream."""
     task, constraints = estimator.task, ConstraintSet.of(estimator.constraints, estimator.task.unit)
-    refuse_start(estimator.init)
+    if options.start not in (None, "zeros"):  # computed from all data, which a stream does not have
+        raise UnsupportedError(
+            f"init={options.start!r} is a start of fit; partial_fit begins with weights of zero, or with those of a "
+            "fitted estimator given as init=.",
+            parameter="init",
+        )
     encoder, inputs, matrix = estimator._learn_encoder(X, options, part=True)
-    declared = declared_classes(classes, estimator.classes, constraints, lambda: task.shown(y, inputs))
-    found = task.targets(y, inputs, declared).classes
-    given = estimator._given_start(found.tolist(), encoder, matrix.shape[1])
+    declared = next((c for c in (classes, estimator.classes, constraints.classes) if c is not None), None)
+    if declared is None:  # those that constraints and first labels show
+        named = [name for constraint in constraints for name in constraint.names]
+        declared = list({exact(name): name for name in [*named, *task.shown(y, inputs)]}.values())
+    found = task.targets(y, inputs, list(declared)).classes
+    given = estimator._given_start(options, found.tolist(), encoder, matrix.shape[1])
     estimator.classes_, estimator.constraints_ = found, constraints.with_classes(found.tolist(), task.unit)
     estimator._keep_encoder(encoder if encoder is None else encoder.anew(), matrix.shape[1])
     estimator.base_, estimator.model_, estimator.unit_ = getattr(estimator, "base", None), options.model, inputs.unit
@@ -185,28 +195,33 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
         estimator.stream_.learner.start_from(given)
 
 
-def _go_on(estimator: TiltEstimator, options: Options) -> None:
-    """Begin a stream with the weights and features of a batch fit."""
-    estimator.stream_ = Stream.begin(options, estimator)
-    estimator.stream_.learner.start_from(estimator._weights())
-
-
 def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
     """X and y as the stream that has begun takes them."""
-    refuse_other_classes(classes, estimator.classes_.tolist())
+    known = estimator.classes_.tolist()
+    if classes is not None and _exact(classes) != _exact(known):
+        raise DataError(
+            f"classes={list(classes)!r} differs from the first call of partial_fit, which had {known!r}: a stream "
+            "cannot change its classes.",
+            parameter="classes",
+        )
     beliefs = estimator.infer(X, y, sample_weight, part=True)
     grounded = estimator.ground(beliefs, part=True)
     assert estimator.stream_ is not None
-    problem = Problem(
-        model=beliefs.model,
-        labels=beliefs.sample.labels,
-        weight=beliefs.sample.weight,
-        alpha=np.empty(0),
-        gamma=estimator.stream_.learner.gamma,
+    gamma = estimator.stream_.learner.gamma
+    return problem_of(beliefs.model, beliefs.sample, grounded, np.empty(0), gamma), grounded
+
+
+def problem_of(model: Model, sample: Sample, grounded: Grounded, alpha: FloatArray, gamma: float) -> Problem:
+    """Eq. 6 on a sample, with the constraints as they apply there."""
+    return Problem(
+        model=model,
+        labels=sample.labels,
+        weight=sample.weight,
+        alpha=alpha,
+        gamma=gamma,
         tilt=grounded.tilt,
         touched=grounded.touched,
     )
-    return problem, grounded
 
 
 def _is_weightless(sample_weight: Any) -> bool:
@@ -220,46 +235,9 @@ def _is_weightless(sample_weight: Any) -> bool:
     return weight.ndim == 1 and len(weight) > 0 and not weight.any()
 
 
-def declared_classes(
-    classes: Any, parameter: Any, constraints: ConstraintSet, labels: Callable[[], list[Any]]
-) -> list[Any]:
-    """All classes of a stream: those that the first call, the constructor or the constraint file names, else those that
-    constraints and first labels show."""
-    _refuse_no_list(classes)
-    for given in (classes, parameter, constraints.classes):
-        if given is not None:
-            return list(given)
-    named = [name for constraint in constraints for name in constraint.names]
-    return list({exact(name): name for name in [*named, *labels()]}.values())
-
-
-def refuse_other_classes(classes: Any, known: list[Any]) -> None:
-    """Refuse classes that differ from those of the first call."""
-    _refuse_no_list(classes)
-    if classes is not None and _exact(classes) != _exact(known):
-        raise DataError(
-            f"classes={list(classes)!r} differs from the first call of partial_fit, which had {known!r}: a stream "
-            "cannot change its classes."
-        )
-
-
 def _exact(classes: Iterable[Any]) -> set[Any]:
     """To compare: 1 and "1" are two classes, 1 and NumPy's 1 are one."""
     return {exact(as_label(c, "A class")) for c in classes}
-
-
-def _refuse_no_list(classes: Any) -> None:
-    if isinstance(classes, str | bytes) or not (classes is None or isinstance(classes, Iterable)):
-        raise DataError(f"classes={classes!r} must be a list of all labels, such as ['a', 'b'].")
-
-
-def refuse_start(init: Any) -> None:
-    """Refuse starts that are computed from all data, which a stream does not have."""
-    if isinstance(init, str) and init != "zeros":
-        raise UnsupportedError(
-            f"init={init!r} is a start of fit; partial_fit begins with weights of zero, or with those of a fitted "
-            "estimator given as init=."
-        )
 
 
 def fit_online(
@@ -280,18 +258,14 @@ def fit_online(
     learner.online, learner.unlabelled_in_all = replace(learner.online, horizon=n), n - len(problem.labelled)
     if learner.online.is_printed:  # knows all sums beforehand
         learner.ledger.declared[rows[rows >= 0]] = grounded.support[: len(rows)][rows >= 0]
-    rng, journal, passes = (
-        generator(estimator.random_state),
-        Journal(estimator.callback, development),
-        learner.online.passes,
-    )
-    if given is None and isinstance(estimator.init, str):
-        given = starting_point(estimator.init, problem, rng, options.tol)
+    rng, journal = generator(estimator.random_state), Journal(estimator.callback, development)
+    if given is None and options.start is not None:
+        given = starting_point(options.start, problem, rng, options.tol)
     if given is not None:
         learner.start_from(given)
     journal.begin(learner.flat_weights())
     with one_blas_thread():
-        for number in range(1, passes + 1):
+        for number in range(1, learner.online.passes + 1):
             learner.loss = 0.0
             learner.learn(problem, grounded, rng.permutation(n), rows)
             if journal.add(_round(number, learner), learner.flat_weights()):

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators.earlier_models import matched_tables
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.estimator import TiltEstimator, warned_already
-from tiltfit.estimators.options import Options, check_whole
+from tiltfit.estimators.options import Options, check_whole, generator
 from tiltfit.estimators.sequence_encoder import (
     PLAIN_EDGES,
     TOKEN_ALONE,
@@ -24,7 +24,6 @@ from tiltfit.estimators.sequence_encoder import (
     refuse_for_hmm,
     refuse_invalid,
 )
-from tiltfit.estimators.starts import generator, matched_tables
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.history import Callback
@@ -59,14 +58,9 @@ class TiltTagger(TiltEstimator):
     method, method_options
         As for ``TiltClassifier``.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
-        ``alternating`` is the paper's algorithm; ``joint`` eliminates q and reaches the same stationary points in fewer
-        passes. ``sgd`` alternates with one stochastic pass over the instances a round, as the paper did for citations
-        (with max_iter=10). ``online`` learns prices and weights together, a few sequences at a time (``online=``).
-        ``auto`` is ``joint``; an HMM alternates.
+        As for ``TiltClassifier``; with ``auto``, an HMM alternates.
     online : dict, optional
-        How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
-        (16): sequences per step; ``horizon``: how many sequences of a stream count at most (default: all that
-        were seen); ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
+        As for ``TiltClassifier``, of sequences instead of rows: ``batch_size`` (16) of them per step.
     inference : {"auto", "exact", "sampled"}
         How statistics of whole sequences (``expect.repeats()`` and others) are inferred: exactly, or by Markov chains,
         which alternate then. ``auto`` is exact where that takes little longer. Without such constraints: always exact.
@@ -139,31 +133,7 @@ class TiltTagger(TiltEstimator):
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
-        self.constraints = constraints
-        self.classes = classes
-        self.model = model
-        self.method = method
-        self.method_options = method_options
-        self.solver = solver
-        self.online = online
-        self.inference = inference
-        self.features = features
-        self.transitions = transitions
-        self.weights = weights
-        self.boundaries = boundaries
-        self.valid_only = valid_only
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
-        self.scale = scale
-        self.init = init
-        self.n_init = n_init
-        self.warm_start = warm_start
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.callback = callback
+        self._keep_parameters(locals())
 
     # Learning
 
@@ -216,21 +186,18 @@ class TiltTagger(TiltEstimator):
 
     def predict(self, X: Any) -> list[Labels]:
         """The most probable label sequence of every sequence (Viterbi), under the model."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         return list(self.task.named(found.best, self.classes_, found.inputs))
 
     def predict_marginals(self, X: Any) -> list[FloatArray]:
         """p_λ(y_t|x) of every token: one array (tokens × classes) per sequence."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         return list(self.task.per_instance(found.marginals.node, found.inputs))
 
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[Labels, float]]]:
         """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
         k = check_whole("k", k)
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         model, lengths, log_z = found.model, found.inputs.lengths, found.marginals.log_z
         labels, scores = model.structure.k_best(found.potentials, k, model.workers)
         ranked = [self.task.named(row, self.classes_, found.inputs) for row in labels]
@@ -263,8 +230,7 @@ class TiltTagger(TiltEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """Token accuracy; unlabelled tokens do not count. A label that the tagger does not know counts as its error."""
-        check_is_fitted(self)
-        found = self.infer(X)
+        found = self._beliefs(X)
         classes, labels, _ = self.task.targets(y, found.inputs, named=self.classes_.tolist(), least=1)
         names = classes.tolist()
         if -1 in names and -1 not in self.classes_.tolist():  # it is not a class, so it means unlabelled
@@ -302,28 +268,20 @@ class TiltTagger(TiltEstimator):
         sequences = as_sequences(X, allow_empty=not part)
         return sequences, self.encoder_.transform(sequences.without_empty())
 
-    def _model_to_fit(
-        self, X: Any, encoder: SequenceEncoder, matrix: Any, sample: Sample, workers: Workers, *, occupied: bool
+    def _model(
+        self, X: Any, matrix: Any, sample: Sample, workers: Workers, *, fitting: bool, occupied: bool = False
     ) -> LogLinear:
-        return encoder.model(
-            matrix, sample, workers, valid=self.valid_only, observed=self.weights == "observed", occupied=occupied
-        )
-
-    def _model_on(self, X: Any, matrix: Any, sample: Sample, workers: Workers, *, fitting: bool) -> LogLinear:
         encoder: SequenceEncoder = self.encoder_
-        return encoder.model(matrix, sample, workers, valid=self.valid_only_)
-
-    def _check_sample(self, sample: Sample, options: Options) -> None:
-        if self.valid_only:
-            refuse_invalid(sample)
-        if self.weights == "observed" and not np.any(sample.labels >= 0):
+        observed = fitting and self.weights == "observed"
+        if observed and not np.any(sample.labels >= 0):
             raise DataError(
                 "weights='observed' keeps the pairs of attribute and label that labelled tokens show, but no token has "
                 "a label. Use weights='all'.",
                 parameter="weights",
             )
+        return encoder.model(matrix, sample, workers, valid=self.valid_only_, observed=observed, occupied=occupied)
 
-    def _check_part(self, sample: Sample, model: LogLinear) -> None:
+    def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         if self.valid_only_:
             refuse_invalid(sample)
 
@@ -338,10 +296,7 @@ class TiltTagger(TiltEstimator):
     def _inference_settings(self) -> tuple[str, int]:
         return str(self.inference), int(generator(self.random_state).integers(2**31))
 
-    def _given_start(self, classes: Any, encoder: SequenceEncoder, n_columns: int) -> FloatArray | None:
-        source = self if self.warm_start and hasattr(self, "coef_") else self.init
-        if source is None or isinstance(source, str):
-            return None
+    def _weights_of(self, source: Any, classes: Any, encoder: SequenceEncoder, n_columns: int) -> FloatArray:
         return matched_tables(source, classes, encoder.names, encoder.edge_names)
 
     def _weights(self) -> FloatArray:

@@ -10,8 +10,8 @@ from typing import Any
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError
-from tiltfit.estimators.estimator import Beliefs, TiltEstimator
-from tiltfit.estimators.projecting import Projected, projected
+from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.projecting import Beliefs, Projected, projected
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.projections.grounding import Grounded

@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from typing import IO, BinaryIO, Final
 
 from tiltfit.errors import ModelFileError
-from tiltfit.storage.manifest import MAX_ARRAYS, Digest
 
 # A member may be RATIO times as large as what it occupies in the file, and this much besides. Zlib's fastest level,
 # which the writer uses, packs zeros 229 : 1; other levels reach 1030 : 1.
 RATIO: Final = 300
 FREE: Final = 1 << 16
+MAX_ARRAYS: Final = 4096
 
 _CHUNK = 1 << 20
 _MAX_DIRECTORY = (MAX_ARRAYS + 2) * 256  # a record has 46 bytes, a name of at most 111 and perhaps 28 for large sizes
@@ -34,6 +34,17 @@ _END = struct.Struct("<4s4H2LH")
 _END64_LOCATOR = struct.Struct("<4sLQL")
 _END64 = struct.Struct("<4sQ2H2L4Q")
 _TAIL = _END64.size + _END64_LOCATOR.size + _END.size
+
+
+@dataclass(frozen=True)
+class Digest:
+    """Size in bytes and SHA-256 of a member, uncompressed."""
+
+    size: int
+    sha256: str
+
+    def to_json(self) -> dict[str, int | str]:
+        return {"bytes": self.size, "sha256": self.sha256}
 
 
 @dataclass(frozen=True)

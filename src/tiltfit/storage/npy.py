@@ -112,12 +112,6 @@ def check_layout(layout: Layout) -> None:
         raise ModelFileError("its shape is negative or absurdly large")
 
 
-def allocate(layout: Layout) -> tuple[Array, memoryview]:
-    """An array to be filled, flat, and its bytes."""
-    flat = np.empty(math.prod(layout.shape), dtype=layout.dtype)
-    return flat, as_bytes(flat)
-
-
 def finish(flat: Array, layout: Layout) -> Array:
     """The filled array in its shape and in the machine's byte order."""
     if flat.dtype == np.bool_ and flat.view(np.uint8).max(initial=0) > 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from tiltfit.errors import ModelFileError, UnsupportedError
@@ -69,30 +69,35 @@ def decode(data: bytes, *, name: str) -> dict[str, Any]:
 
 
 def _check(value: object, depth: int) -> None:
-    # bool is an int, and NumPy's float64 and str_ are a float and a str: all of them are written as they are.
-    if isinstance(value, str):
-        if not value.isascii():
+    match value:  # bool is an int, and NumPy's float64 and str_ are a float and a str: all are written as they are
+        case str():
             _check_characters(value)
-    elif isinstance(value, float):
-        if not math.isfinite(value):
-            raise _Refused(f"is {value!r}, which JSON does not have. Put numbers that may not be finite in an array.")
-    elif value is not None and not isinstance(value, int):
-        _check_items(value, depth)
+        case float():
+            if not math.isfinite(value):
+                raise _Refused(
+                    f"is {value!r}, which JSON does not have. Put numbers that may not be finite in an array."
+                )
+        case None | int():
+            pass
+        case _:
+            _check_items(value, depth)
 
 
 def _check_items(value: object, depth: int) -> None:
+    items: Iterable[tuple[object, object]]
     if depth == 0:
         raise _Refused(f"is nested deeper than {MAX_DEPTH} levels.")
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise _Refused(f"has the key {key!r} ({_kind(key)}). Use strings as keys.")
-            _check_characters(key)
-        items = value.items()
-    elif isinstance(value, list | tuple):
-        items = enumerate(value)  # type: ignore[assignment]
-    else:
-        raise _Refused(f"is {_kind(value)}. Use None, bool, int, float, str, lists and mappings, or an array.")
+    match value:
+        case Mapping():
+            for key in value:
+                if not isinstance(key, str):
+                    raise _Refused(f"has the key {key!r} ({_kind(key)}). Use strings as keys.")
+                _check_characters(key)
+            items = value.items()
+        case list() | tuple():
+            items = enumerate(value)
+        case _:
+            raise _Refused(f"is {_kind(value)}. Use None, bool, int, float, str, lists and mappings, or an array.")
     for key, item in items:
         try:
             _check(item, depth - 1)
@@ -102,6 +107,8 @@ def _check_items(value: object, depth: int) -> None:
 
 
 def _check_characters(text: str) -> None:
+    if text.isascii():
+        return
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

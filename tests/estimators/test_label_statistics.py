@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tiltfit.estimators.intervals import Mean, Share, shares
+from tiltfit.estimators.label_statistics import Mean, Share, shares
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 5), (1, 7), (12, 13), (50, 100), (5, 5)])

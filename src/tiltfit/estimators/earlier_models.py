@@ -1,0 +1,161 @@
+"""What a fit takes from earlier models: weights to start from (``init=``, ``warm_start=``), which may also be given
+outright, and the reference distribution q₀ of Eq. 2–3 (``base=``), which may also be probabilities of the training
+rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tiltfit.arrays import FloatArray
+from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.features.hashing import buckets
+from tiltfit.language.values import label, match
+from tiltfit.samples.sample import Sample
+
+
+def matched_weights(source: Any, classes: Sequence[Any], names: Sequence[str] | None, d: int) -> FloatArray:
+    """Flat weights from a fitted estimator or a pair (coef, intercept).
+
+    Features are matched by name where both have names (hashed ones by column, of as many); one that the source does not
+    know starts at 0.
+    """
+    if isinstance(source, tuple):
+        coef, intercept = (np.asarray(part, dtype=np.float64) for part in source)
+        theirs = None
+    elif hasattr(source, "coef_") and hasattr(source, "classes_"):
+        _refuse_other_classes(source, classes)
+        coef, intercept = np.asarray(source.coef_), np.asarray(source.intercept_)
+        theirs = getattr(source, "names_", None)
+        if theirs is None and hasattr(source, "feature_names_in_"):
+            theirs = [str(name) for name in source.feature_names_in_]
+    else:
+        raise DataError(
+            f"init={source!r} is not a start: use 'zeros', 'supervised', 'constraints', 'random', a fitted estimator "
+            "or a pair (coef, intercept).",
+            parameter="init",
+        )
+    if len(coef) == 1 and len(classes) == 2:  # scikit-learn keeps one row for two classes: the log-odds of the second
+        coef, intercept = np.vstack([-coef / 2, coef / 2]), np.concatenate([-intercept / 2, intercept / 2])
+    if theirs and names and coef.shape[1:] == (len(theirs),):
+        coef = _by_name(coef.T, theirs, names).T
+    if coef.shape != (len(classes), d) or intercept.shape != (len(classes),):
+        raise DataError(
+            f"The start has weights of shape {coef.shape} and {intercept.shape}, but this fit needs "
+            f"{(len(classes), d)} and {(len(classes),)}."
+        )
+    return np.concatenate([coef.T, intercept[None, :]]).ravel()
+
+
+def matched_tables(source: Any, classes: Sequence[Any], names: Sequence[str], edge_names: Sequence[str]) -> FloatArray:
+    """Flat weights of a fitted tagger (attributes × labels, attributes of edges × labels × labels), matched by name; an
+    attribute that the source does not know starts at 0."""
+    if not hasattr(source, "transitions_") or not hasattr(source, "coef_"):
+        raise DataError(
+            f"init={source!r} is not a start: use 'supervised', 'constraints', or a fitted tagger.", parameter="init"
+        )
+    _refuse_other_classes(source, classes)
+    coef = _by_name(source.coef_.T, source.names_, names)
+    edges = _by_name(source.transitions_, list(source.transition_names_), edge_names)
+    return np.concatenate([coef.ravel(), edges.ravel()])
+
+
+def _refuse_other_classes(source: Any, classes: Sequence[Any]) -> None:
+    if list(source.classes_) != list(classes):
+        raise DataError(f"The start has the classes {list(source.classes_)}, but this fit has {list(classes)}.")
+
+
+def _by_name(table: FloatArray, theirs: Sequence[str], ours: Sequence[str]) -> FloatArray:
+    if theirs == ours:
+        return table
+    if buckets(theirs) != buckets(ours):
+        raise DataError(
+            f"The start has {_told(theirs)}, but this fit has {_told(ours)}: weights of hashed features only fit "
+            "features that are hashed alike."
+        )
+    place = {name: j for j, name in enumerate(theirs)}
+    aligned = np.zeros((len(ours), *table.shape[1:]))
+    known = np.array([(k, place[name]) for k, name in enumerate(ours) if name in place], dtype=np.intp).reshape(-1, 2)
+    aligned[known[:, 0]] = table[known[:, 1]]
+    return aligned
+
+
+def _told(names: Sequence[str]) -> str:
+    hashed = [f"{part.prefix}{part.size}" for part in buckets(names)]
+    return f"features hashed into {', '.join(hashed)} columns" if hashed else "a vocabulary"
+
+
+class LostBase:
+    """Stands for the base distribution of a model that was loaded from a file, which cannot hold it."""
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        raise UnsupportedError(
+            "This model was loaded from a file, which cannot hold its base distribution. Set it again before "
+            "predicting: model.base = fitted_classifier.",
+            parameter="base",
+        )
+
+
+def log_base(base: Any, X: Any, n: int, classes: Sequence[Any], *, fitting: bool) -> FloatArray | None:
+    """log q₀ for every row and class, or None for the uniform distribution."""
+    if base is None:
+        return None
+    if hasattr(base, "predict_proba"):
+        shares = _aligned(base, np.asarray(base.predict_proba(X), dtype=np.float64), classes)
+    elif fitting:
+        try:
+            shares = np.asarray(base, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise DataError(
+                f"base={base!r} is neither a fitted classifier nor an array of probabilities.", parameter="base"
+            ) from error
+    else:
+        raise UnsupportedError(
+            "base= was given as probabilities of the training rows, which say nothing about other rows. Give a fitted "
+            "classifier as base= to predict.",
+            parameter="base",
+        )
+    if shares.shape != (n, len(classes)):
+        raise DataError(
+            f"base= has the shape {shares.shape}, but there are {n} rows and {len(classes)} classes.", parameter="base"
+        )
+    bad = np.flatnonzero(~(np.isfinite(shares).all(axis=1) & (shares >= 0).all(axis=1) & (shares.sum(axis=1) > 0)))
+    if len(bad):
+        raise DataError(
+            f"base= is not a distribution in row {bad[0]}: {shares[bad[0]].tolist()}.", parameter="base", instances=bad
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(shares / shares.sum(axis=1, keepdims=True)))
+
+
+def refuse_impossible_labels(base: FloatArray | None, sample: Sample) -> None:
+    """Refuse labels, and sets of labels, that q₀ gives probability 0: they can never be fitted."""
+    if base is None:
+        return
+    labels, impossible = sample.labels, np.isneginf(base)
+    known = np.flatnonzero(labels >= 0)
+    zero, what, cure = known[impossible[known, labels[known]]], "", "label"
+    if len(zero):
+        what = f"the label {sample.classes[labels[zero[0]]]!r} of"
+    elif sample.banned is not None:
+        zero, what, cure = np.flatnonzero((sample.banned | impossible).all(axis=1)), "every label of the set in", "set"
+    if len(zero):
+        raise DataError(
+            f"base= gives probability 0 to {what} row {zero[0]}. Mix base= with a little of the uniform distribution, "
+            f"or correct the {cure}.",
+            parameter="base",
+            instances=zero,
+        )
+
+
+def _aligned(base: Any, shares: FloatArray, classes: Sequence[Any]) -> FloatArray:
+    """Columns in the order of ``classes``."""
+    columns = [match(label(c), list(base.classes_)) for c in classes]
+    missing = [c for c, k in zip(classes, columns, strict=True) if k is None]
+    if missing:
+        raise DataError(
+            f"base= does not have the classes {missing}: fit it with all of {list(classes)}.", parameter="base"
+        )
+    return shares[:, np.array(columns, dtype=np.intp)]
