@@ -170,7 +170,29 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.constraints = constraints
+        self.classes = classes
+        self.model = model
+        self.method = method
+        self.method_options = method_options
+        self.solver = solver
+        self.online = online
+        self.vectorizer = vectorizer
+        self.feature_names = feature_names
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.scale = scale
+        self.penalize_intercept = penalize_intercept
+        self.base = base
+        self.init = init
+        self.n_init = n_init
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
 
     # Learning
 

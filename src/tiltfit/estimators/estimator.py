@@ -99,10 +99,6 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     weights_: Any = None
     lost_: tuple[str, ...] = ()
 
-    def _keep_parameters(self, given: dict[str, Any]) -> None:
-        """Keep all parameters of the constructor, which are its local names, as they were given."""
-        self.__dict__.update((name, value) for name, value in given.items() if name != "self")
-
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:

@@ -133,7 +133,31 @@ class TiltTagger(TiltEstimator):
         random_state: Any = None,
         callback: Callback | None = None,
     ) -> None:
-        self._keep_parameters(locals())
+        self.constraints = constraints
+        self.classes = classes
+        self.model = model
+        self.method = method
+        self.method_options = method_options
+        self.solver = solver
+        self.online = online
+        self.inference = inference
+        self.features = features
+        self.transitions = transitions
+        self.weights = weights
+        self.boundaries = boundaries
+        self.valid_only = valid_only
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.scale = scale
+        self.init = init
+        self.n_init = n_init
+        self.warm_start = warm_start
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.callback = callback
 
     # Learning
 
