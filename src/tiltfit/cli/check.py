@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, JsonOnly, TaskOption, command
-from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.tasks import columns_named, task_of_data
-from tiltfit.cli.terminal import Terminal, session
+from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
 from tiltfit.language.prose import rough_percent
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import csv
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
 from tiltfit.cli.options import DataOptions, JsonOnly, Only, check_output, command, is_typed, spelled
-from tiltfit.cli.predictions import class_name, replacing_text
-from tiltfit.cli.terminal import Terminal, dumps, session
+from tiltfit.cli.render import write_jsonl, writing
+from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import DataError, FileError, did_you_mean
-
-if TYPE_CHECKING:
-    from tiltfit.convert.votes import Votes
 
 STDIN = "-"
 KINDS = ("mallet-constraints", "simple-tagger", "snorkel")
@@ -134,7 +130,7 @@ def _simple_tagger(terminal: Terminal, source: str, output: Path | None, token: 
         if suffix == ".conll":
             file.writelines(as_conll(place_of(source), sequences))
         else:
-            _write_jsonl(as_objects(sequences), file)
+            write_jsonl(as_objects(sequences), file)
     if suffix == ".conll" and any(any(sequence.features) for sequence in sequences):
         terminal.note("Only tokens and labels have a place in the columns; .jsonl keeps the other features.")
     _done(terminal, output, sequences=len(sequences), tokens=sum(len(sequence.tokens) for sequence in sequences))
@@ -162,15 +158,16 @@ def _snorkel(
     documents = replace(reading, delimiter=None).documents(data, labels=True) if data else None
     said = constraints_of(votes, text_labels=suffix == ".csv")
     with _writing(terminal, output) as file:
-        (_write_csv if suffix == ".csv" else _write_jsonl)(rows_of(votes, documents), file)
+        (_write_csv if suffix == ".csv" else write_jsonl)(rows_of(votes, documents), file)
     if constraints is not None:
-        with replacing_text(constraints) as file:
+        with writing(constraints) as file:
             file.write(said.to_toml())
     for name in votes.silent:
         terminal.note(f"The rule {name!r} never votes, so there is no constraint on it.")
     _done(terminal, output, rows=len(votes), rules=len(votes.names), constraints=len(said))
     if output is not None and constraints is not None:
-        terminal.show(f"Next: {_next(votes, output, constraints)}")
+        columns = " ".join(f"--column {name}" for name in votes.names)
+        terminal.show(f"Next: tiltfit check {constraints} --data {output} {columns}")
 
 
 def _suffix(output: Path | None) -> str:
@@ -178,26 +175,10 @@ def _suffix(output: Path | None) -> str:
     return "" if output is None else Path(output.name.removesuffix(".gz")).suffix.lower() or "."
 
 
-def _next(votes: Votes, output: Path, constraints: Path) -> str:
-    columns = " ".join(f"--column {name}" for name in votes.names)
-    return f"tiltfit check {constraints} --data {output} {columns}"
-
-
-@contextmanager
-def _writing(terminal: Terminal, output: Path | None) -> Iterator[TextIO]:
-    if output is not None:
-        with replacing_text(output) as file:
-            yield file
-        return
-    if terminal.as_json:
+def _writing(terminal: Terminal, output: Path | None) -> AbstractContextManager[TextIO]:
+    if output is None and terminal.as_json:
         raise DataError("--json reports what was written, so it needs --output FILE.")
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8")
-    yield sys.stdout
-
-
-def _write_jsonl(rows: Iterable[dict[str, Any]], file: TextIO) -> None:
-    file.writelines(dumps(row, encoding="utf-8") + "\n" for row in rows)
+    return writing(output)
 
 
 def _write_csv(rows: Iterable[dict[str, Any]], file: TextIO) -> None:

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tiltfit.cli.options import DataArgument, DataOptions, JsonOnly, ModelArgument, command
-from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.tasks import columns_of, located, task_of
-from tiltfit.cli.terminal import Terminal, session
+from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, ModelArgument, OutputOptions, check_output, command
-from tiltfit.cli.predictions import replacing_text
-from tiltfit.cli.render import size
+from tiltfit.cli.render import size, writing
 from tiltfit.cli.tasks import columns_of, located, task_of
 from tiltfit.cli.terminal import session
 from tiltfit.errors import UnsupportedError
@@ -52,7 +51,7 @@ def report(
         if output == STDOUT:
             sys.stdout.buffer.write(page.html.encode("utf-8"))
             return
-        with replacing_text(output) as file:
+        with writing(output) as file:
             file.write(page.html)
         terminal.document({"model": str(model), "data": data, "output": str(output), "sections": page.headings})
         terminal.show(f"Wrote {output} ({size(output)}): {', '.join(page.headings)}.")

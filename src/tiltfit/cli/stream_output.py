@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tiltfit.cli.checkpoint import Place
 from tiltfit.cli.fitting import Job, in_words, show_report
-from tiltfit.cli.online_options import Plan
-from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import count, size
-from tiltfit.cli.terminal import Terminal, one_line
+from tiltfit.cli.terminal import Terminal, class_name, one_line
 from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from tiltfit import TiltClassifier, TiltTagger
+    from tiltfit.cli.online import Plan
     from tiltfit.report.constraints import ConstraintReport
     from tiltfit.report.entry import Entry
 

@@ -9,8 +9,7 @@ import typer
 
 from tiltfit.cli.checkpoint import EarlierRun, described
 from tiltfit.cli.fitting import Job, fit, read_constraints
-from tiltfit.cli.online import learn
-from tiltfit.cli.online_options import OnlineOptions, Plan, online_parameters, refuse_mixture
+from tiltfit.cli.online import Plan, learn
 from tiltfit.cli.options import (
     ClassesOption,
     DataArgument,
@@ -22,7 +21,7 @@ from tiltfit.cli.options import (
 )
 from tiltfit.cli.tasks import choose_task, columns_named, columns_of, task_of
 from tiltfit.cli.terminal import session
-from tiltfit.cli.training_options import TrainingOptions
+from tiltfit.cli.training_options import OnlineOptions, TrainingOptions, online_parameters, refuse_mixture
 
 
 @command
