@@ -40,7 +40,6 @@ class Parts:
     names: list[Any]
     codes: IntArray
     offsets: IntArray
-    train: int
     labelled: int
 
     @property
@@ -97,8 +96,8 @@ def prepare(
         all_names, test_codes, test_offsets = truth(X_test, y_test, names)
         if not np.any(test_codes >= 0):
             raise DataError("nothing is labelled, so there is nothing to judge by.")
-    work = Work(kind, said, names, X, values, X_test, seed)
-    return Parts(work, all_names, test_codes, test_offsets, len(offsets) - 1, kept)
+    work = Work(kind, said, names, X, values, len(offsets) - 1, X_test, seed)
+    return Parts(work, all_names, test_codes, test_offsets, kept)
 
 
 def _pair(test: Any) -> tuple[Any, Any]:
@@ -127,16 +126,13 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
         raise DataError(f"labelled={labelled}, but only {len(marked)} of the training data have labels.")
     if y is None:
         return None, 0
-    values: list[Any] = [None] * len(y)
-    known = y if isinstance(y, list | tuple) else as_objects(y)
-    for i in rng.permutation(marked)[: int(labelled)].tolist():
-        values[i] = known[i]
-    return values, int(labelled)
+    kept = {*rng.permutation(marked)[: int(labelled)].tolist()}
+    return [value if i in kept else None for i, value in enumerate(as_objects(y))], int(labelled)
 
 
 def _test_labels(X: Any, y: Any, names: list[Any]) -> Encoded:
     inputs, respelt = DOCUMENTS.read(X), _spellings(names)
-    values = [value if isinstance(value, list | tuple) else respelt.get(str(value), value) for value in as_objects(y)]
+    values = [respelt.get(str(value), value) for value in as_objects(y)]
     codes = row_targets(values, inputs.n, names).labels
     return names, codes, _offsets(inputs)
 
