@@ -162,7 +162,7 @@ def _show(terminal: Terminal, result: Result) -> None:
     if result.constraints:
         terminal.show(_title(result), "", _table(result))
     if result.check is not None:
-        from tiltfit.check.words import coverage, sections
+        from tiltfit.check.check import coverage, sections
 
         if result.constraints:
             terminal.show("", coverage(result.check))
