@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -17,10 +17,11 @@ from tiltfit.cli.options import (
     TaskOption,
     check_output,
     command,
+    option,
 )
 from tiltfit.cli.tasks import choose_task, columns_named
 from tiltfit.cli.terminal import ERROR, Terminal, session
-from tiltfit.cli.training_options import ComparedTraining, MethodOptions, options_of_methods
+from tiltfit.cli.training_options import TRAINING, ComparedTraining, options_of_methods
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
@@ -34,39 +35,25 @@ def compare(
     ctx: typer.Context,
     *,
     data: DataArgument,
-    constraints: Annotated[
-        Path, typer.Option("--constraints", "-c", help="TOML file of statements; see `tiltfit check`.")
-    ],
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--test", metavar="DATA", help="Labelled data to judge on, in any of these formats; repeatable. Required."
-        ),
-    ] = None,
-    methods: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Which methods, such as ap,supervised or ap/MODEL; all: every one.")
-    ] = "all",
-    labelled: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Keep N labels of DATA, drawn at random (--seed).", show_default=False),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A JSON file to write.", show_default=False)
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="A plot to write, such as plot.png.", show_default=False)
-    ] = None,
-    bootstrap: Annotated[
-        int, typer.Option(metavar="N", help="Draws that the intervals are made from; 0: no intervals.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of --labelled, of --bootstrap and of the methods.")] = 0,
-    in_process: Annotated[
-        bool, typer.Option("--in-process", help="Run all methods in one process; their memory is then unknown.")
-    ] = False,
+    constraints: Path = option(..., None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
+    test: list[str] | None = option(
+        None, None, "Labelled data to judge on, in any of these formats; repeatable. Required.", "--test", "DATA"
+    ),
+    methods: str = option("all", None, "Which methods, such as ap,supervised or ap/MODEL; all: every one.", "A,B,..."),
+    labelled: int | None = option(None, None, "Keep N labels of DATA, drawn at random (--seed).", "N"),
+    output: Path | None = option(None, None, "A JSON file to write.", "--output", "-o"),
+    plot: Path | None = option(None, None, "A plot to write, such as plot.png.", "--plot"),
+    bootstrap: int = option(1000, None, "Draws that the intervals are made from; 0: no intervals.", "N"),
+    seed: int = option(0, None, "Seed of --labelled, of --bootstrap and of the methods.", "N"),
+    in_process: bool = option(
+        False, None, "Run all methods in one process; their memory is then unknown.", "--in-process"
+    ),
     task: TaskOption = "auto",
     classes: ClassesOption = None,
     reading: DataOptions,
-    own: MethodOptions,
+    method_option: list[str] | None = option(
+        None, TRAINING, "Option of one of the methods, such as codl.tau=0.5; repeatable.", "METHOD.NAME=VALUE"
+    ),
     training: ComparedTraining,
     printing: OutputOptions,
 ) -> None:
@@ -94,7 +81,7 @@ def compare(
             test=(held_out.X, held_out.y),
             task=kind.name,
             classes=declared_classes(kind, classes, train),
-            methods=_asked(methods, own.method_option or []),
+            methods=_asked(methods, method_option or []),
             labelled=labelled,
             random_state=seed,
             n_bootstrap=bootstrap,

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TextIO
 
 import typer
 
-from tiltfit.cli.options import DataOptions, JsonOnly, Only, check_output, command, is_typed, spelled
+from tiltfit.cli.options import DataOptions, JsonOnly, Only, check_output, command, is_typed, option, spelled
 from tiltfit.cli.render import write_jsonl, writing
 from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import DataError, FileError, did_you_mean
@@ -38,39 +38,25 @@ def convert(
             show_default=False,
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write; else stdout. Constraints: .toml; sequences: .conll or .jsonl; votes: .jsonl or .csv.",
-            show_default=False,
-        ),
-    ] = None,
-    token_column: Annotated[
-        int, typer.Option("--token-column", help="simple-tagger: the feature that is the token; 0 is the first.")
-    ] = 0,
-    labels: Annotated[
-        bool, typer.Option("--labels/--no-labels", help="simple-tagger: whether the last field of a line is a label.")
-    ] = True,
-    constraints: Annotated[
-        Path | None,
-        typer.Option("--constraints", "-c", help="snorkel: the constraints to write (TOML).", show_default=False),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", "-d", help="snorkel: the documents that were voted on. Repeatable.", show_default=False),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option("--classes", help="snorkel: names of the classes 0, 1, …, with commas.", show_default=False),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="snorkel: whether the first row of CSV names the rules.", show_default=False
-        ),
-    ] = None,
+    output: Path | None = option(
+        None,
+        None,
+        "File to write; else stdout. Constraints: .toml; sequences: .conll or .jsonl; votes: .jsonl or .csv.",
+        "--output",
+        "-o",
+    ),
+    token_column: int = option(0, None, "simple-tagger: the feature that is the token; 0 is the first."),
+    labels: bool = option(
+        True, None, "simple-tagger: whether the last field of a line is a label.", "--labels/--no-labels"
+    ),
+    constraints: Path | None = option(None, None, "snorkel: the constraints to write (TOML).", "--constraints", "-c"),
+    data: list[str] | None = option(
+        None, None, "snorkel: the documents that were voted on. Repeatable.", "--data", "-d"
+    ),
+    classes: str | None = option(None, None, "snorkel: names of the classes 0, 1, …, with commas."),
+    header: bool | None = option(
+        None, None, "snorkel: whether the first row of CSV names the rules.", "--header/--no-header"
+    ),
     reading: Annotated[DataOptions, Only("delimiter", "text", "label")],
     printing: JsonOnly,
 ) -> None:
@@ -147,6 +133,7 @@ def _snorkel(
     header: bool | None,
 ) -> None:
     from tiltfit.convert.votes import constraints_of, read_votes, rows_of
+    from tiltfit.samples.task import DOCUMENTS
 
     suffix = _suffix(output) or ".jsonl"
     if suffix not in (".jsonl", ".csv"):
@@ -155,7 +142,7 @@ def _snorkel(
         raise DataError("Standard input (-) can be read only once.")
     names = [name.strip() for name in classes.split(",")] if classes is not None else None
     votes = read_votes(source, classes=names, header=header, delimiter=reading.tab_or_delimiter)
-    documents = replace(reading, delimiter=None).documents(data, labels=True) if data else None
+    documents = replace(reading, delimiter=None).read(DOCUMENTS, data, labels=True) if data else None
     said = constraints_of(votes, text_labels=suffix == ".csv")
     with _writing(terminal, output) as file:
         (_write_csv if suffix == ".csv" else write_jsonl)(rows_of(votes, documents), file)

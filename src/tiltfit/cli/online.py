@@ -1,6 +1,7 @@
 """The work of ``tiltfit train --online``: learn from a stream, write checkpoints, and resume an interrupted run.
 
-What a chunk holds, and so what is learned from it, depends neither on checkpoints nor on interruptions.
+What a chunk holds, and so what is learned from it, depends neither on checkpoints nor on interruptions. An instance that
+cannot be learned from ends the run or, with ``--on-error skip``, is left out and counted.
 """
 
 from __future__ import annotations
@@ -158,13 +159,15 @@ class Run:
                 with undisturbed():
                     self._take(rows, chunks)
                 del rows  # or two chunks would be held while the next is read
-                self._say(terminal)
+                while self._learner.hints:
+                    terminal.note(self._learner.hints.pop())
                 watch.show(self._status(chunks))
                 if self.place.taken - since >= self._plan.checkpoint and self._learner.model is not None:
                     self._write()
                     watch.checkpoint(self._status(chunks))
                     since = self.place.taken
-        self._check_knowledge()
+        if not self._knows:
+            raise nothing_to_learn(self._job)
         with undisturbed():
             self.place = replace(self._met(chunks), passes=self.place.passes + 1, taken=0, digest="")
             self._write()
@@ -261,20 +264,12 @@ class Run:
         """True if a constraint or a label was about what was read."""
         return bool(self.place.labelled) or any(e.status != "rests" for e in self.model.constraint_report_)
 
-    def _check_knowledge(self) -> None:
-        if not self._knows:
-            raise nothing_to_learn(self._job)
-
     def _write(self) -> None:
         with undisturbed():
             model = self.model
             model.stream_.place = self.place.document()
             model.save(self._job.output)
             self._written = self.place
-
-    def _say(self, terminal: Terminal) -> None:
-        while self._learner.hints:
-            terminal.note(self._learner.hints.pop())
 
     def _status(self, chunks: DocumentStream | SequenceStream) -> Status:
         share = chunks.bytes_read / chunks.bytes_total if chunks.bytes_total else None
@@ -311,8 +306,8 @@ class StreamLearner:
                 bad_rows = [k for k in error.instances if k < len(rows)]
                 if not bad_rows:
                     raise
-                first, *others = bad_rows
-                bad = {first: str(error)} | dict.fromkeys(others, "left out for the same reason.")
+                one, *others = bad_rows
+                bad = {one: str(error)} | dict.fromkeys(others, "left out for the same reason.")
                 rows = self._without(
                     rows, {k: error.with_message(f"{rows.origins[k]}: {why}") for k, why in bad.items()}, problems
                 )

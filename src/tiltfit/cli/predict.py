@@ -11,11 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO
 
 import typer
 
-from tiltfit.cli.options import DataArgument, ModelArgument, OutputOptions, UnlabelledData, check_output, command
+from tiltfit.cli.options import (
+    DataArgument,
+    ModelArgument,
+    OutputOptions,
+    UnlabelledData,
+    check_output,
+    command,
+    option,
+)
 from tiltfit.cli.render import count, proportions, write_jsonl, writing
 from tiltfit.cli.tasks import columns_of, labels_of, located, task_of
 from tiltfit.cli.terminal import Terminal, class_name, plain, session
@@ -37,23 +45,19 @@ def predict(
     *,
     model: ModelArgument,
     data: DataArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write: .jsonl, for documents also .csv, for sequences also .conll; each may end in .gz. "
-            "Else stdout: JSONL, or columns if DATA are columns.",
-            show_default=False,
-        ),
-    ] = None,
-    proba: Annotated[bool, typer.Option("--proba", help="Add the probability of each class.")] = False,
-    why: Annotated[
-        bool, typer.Option("--why", help="Add the main causes: words, transitions and statements, in log-odds.")
-    ] = False,
-    project: Annotated[
-        bool, typer.Option("--project", help="Tilt the predictions until these data also meet the constraints.")
-    ] = False,
+    output: Path | None = option(
+        None,
+        None,
+        "File to write: .jsonl, for documents also .csv, for sequences also .conll; each may end in .gz. Else stdout: "
+        "JSONL, or columns if DATA are columns.",
+        "--output",
+        "-o",
+    ),
+    proba: bool = option(False, None, "Add the probability of each class.", "--proba"),
+    why: bool = option(False, None, "Add the main causes: words, transitions and statements, in log-odds.", "--why"),
+    project: bool = option(
+        False, None, "Tilt the predictions until these data also meet the constraints.", "--project"
+    ),
     reading: UnlabelledData,
     printing: OutputOptions,
 ) -> None:
@@ -68,11 +72,11 @@ def predict(
         layout: Layout | None = None
         if kind.is_sequences:
             columns = columns_of(kind, loaded, reading.text) if project or why else []
-            sequences = reading.sequences(data, labels=False, columns=columns)
-            layout = choose_layout(output, sequences.formats, proba=proba, why=why)
-            found = _tag(kind, loaded, sequences, proba=proba, why=why, project=project)
+            rows = reading.read(kind, data, labels=False, columns=columns)
+            layout = choose_layout(output, rows.formats, proba=proba, why=why)
+            found = _tag(kind, loaded, rows, proba=proba, why=why, project=project)
         else:
-            rows = reading.documents(data, labels=False, columns=columns_of(kind, loaded, reading.text))
+            rows = reading.read(kind, data, labels=False, columns=columns_of(kind, loaded, reading.text))
             found = _classify(loaded, rows, proba=proba, why=why, project=project)
         _deliver(terminal, kind, found, output, layout)
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tiltfit.cli.fitting import declared_classes, read_constraints
-from tiltfit.cli.options import DATA, DATA_HELP, ClassesOption, DataOptions, JsonOnly, TaskOption, check_output, command
+from tiltfit.cli.options import (
+    DATA,
+    DATA_HELP,
+    ClassesOption,
+    DataOptions,
+    JsonOnly,
+    TaskOption,
+    check_output,
+    command,
+    option,
+)
 from tiltfit.cli.render import writing
 from tiltfit.cli.tasks import choose_task, columns_named, columns_of, located, task_of
 from tiltfit.cli.terminal import Terminal, session
@@ -22,30 +32,17 @@ if TYPE_CHECKING:
 def suggest(
     ctx: typer.Context,
     *,
-    data: Annotated[
-        list[str] | None, typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable. Required.", rich_help_panel=DATA)
-    ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option("--model", "-m", help="A .tilt file: suggest what would teach it most.", show_default=False),
-    ] = None,
-    constraints: Annotated[
-        Path | None,
-        typer.Option("--constraints", "-c", help="What is stated already (TOML).", show_default=False),
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="A constraint file (TOML) to write and fill in.", show_default=False),
-    ] = None,
-    top: Annotated[int, typer.Option(metavar="N", help="How many suggestions.")] = 20,
-    min_support: Annotated[int, typer.Option(metavar="N", help="Documents or tokens that each must apply to.")] = 3,
-    longest: Annotated[int, typer.Option(metavar="N", help="Words of the longest phrase; 1: no phrases.")] = 3,
-    topics: Annotated[int, typer.Option(metavar="N", help="How many topics, without labels or a model.")] = 10,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the topics.")] = 0,
+    data: list[str] | None = option(None, DATA, f"{DATA_HELP} Repeatable. Required.", "--data", "-d"),
+    model: Path | None = option(None, None, "A .tilt file: suggest what would teach it most.", "--model", "-m"),
+    constraints: Path | None = option(None, None, "What is stated already (TOML).", "--constraints", "-c"),
+    output: Path | None = option(None, None, "A constraint file (TOML) to write and fill in.", "--output", "-o"),
+    top: int = option(20, None, "How many suggestions.", "N"),
+    min_support: int = option(3, None, "Documents or tokens that each must apply to.", "N"),
+    longest: int = option(3, None, "Words of the longest phrase; 1: no phrases.", "N"),
+    topics: int = option(10, None, "How many topics, without labels or a model.", "N"),
+    seed: int = option(0, None, "Seed of the topics.", "N"),
     classes: ClassesOption = None,
-    ignore_labels: Annotated[
-        bool, typer.Option("--ignore-labels", help="Suggest as if nothing were labelled.")
-    ] = False,
+    ignore_labels: bool = option(False, None, "Suggest as if nothing were labelled.", "--ignore-labels"),
     task: TaskOption = "auto",
     reading: DataOptions,
     printing: JsonOnly,
@@ -78,7 +75,7 @@ def _suggest(
     constraints: Path | None,
     classes: str | None,
     ignore_labels: bool,
-    **options: int,
+    **options: Any,
 ) -> Suggestions:
     from tiltfit import load
     from tiltfit import suggest as find

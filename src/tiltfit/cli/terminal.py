@@ -110,15 +110,18 @@ def dumps(document: Any, *, encoding: str | None, indent: int | None = None) -> 
 
 def plain(value: Any) -> Any:
     """Return ``value`` made of the types that JSON has."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
         return plain(value.tolist())
-    if not isinstance(value, str | int | float | None):
-        return str(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    match value:
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [plain(v) for v in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case str() | int() | None:
+            return value
+    return str(value)
 
 
 def class_name(value: Any) -> str:

@@ -66,11 +66,9 @@ class TrainingOptions:
         None, TAGGER, "auto, exact or sampled: how statistics of whole sequences are inferred."
     )
     valid_only: bool = option(
-        False, TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.", None, "--valid-only"
+        False, TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.", "--valid-only"
     )
-    boundaries: bool = option(
-        False, TAGGER, "Weights for the first and the last label of a sequence.", None, "--boundaries"
-    )
+    boundaries: bool = option(False, TAGGER, "Weights for the first and the last label of a sequence.", "--boundaries")
 
     @property
     def lexicon_files(self) -> list[str]:
@@ -107,15 +105,6 @@ ComparedTraining = Annotated[
     TrainingOptions,
     Only("alpha", "beta", "gamma", "scale", "init", "max_iter", "tol", "jobs", "vectorizer", "inference"),
 ]
-
-
-@dataclass(frozen=True)
-class MethodOptions:
-    """Options of the methods that are compared."""
-
-    method_option: list[str] | None = option(
-        None, TRAINING, "Option of one of the methods, such as codl.tau=0.5; repeatable.", "METHOD.NAME=VALUE"
-    )
 
 
 def method_options(given: Iterable[str]) -> dict[str, Any]:
@@ -191,7 +180,6 @@ class OnlineOptions:
         False,
         ONLINE,
         "Learn from DATA as it is read; it need not fit into memory. OUTPUT is a checkpoint.",
-        None,
         "--online",
     )
     passes: int | None = option(None, ONLINE, "Read DATA this many times (default: once).", "N")
@@ -202,9 +190,9 @@ class OnlineOptions:
         None, ONLINE, f"Write OUTPUT after every N documents or sequences (default: {CHECKPOINT:,}).", "N"
     )
     resume: bool = option(
-        False, ONLINE, "Continue an interrupted run from its OUTPUT, if there is one; same options.", None, "--resume"
+        False, ONLINE, "Continue an interrupted run from its OUTPUT, if there is one; same options.", "--resume"
     )
-    fresh: bool = option(False, ONLINE, "Begin again even if OUTPUT holds an earlier run.", None, "--fresh")
+    fresh: bool = option(False, ONLINE, "Begin again even if OUTPUT holds an earlier run.", "--fresh")
     begin_from: Path | None = option(
         None, ONLINE, "Continue from a model that was trained with --online, with new DATA.", "MODEL", "--from"
     )
@@ -219,7 +207,7 @@ class OnlineOptions:
     )
     steps: str | None = option(None, ONLINE, "adaptive (the default), or printed as in the paper.", "WHICH")
     eta0: float | None = option(None, ONLINE, "Size of the first printed step (default: 0.1).", "X")
-    verbose: bool = option(False, ONLINE, "Show all constraints at every checkpoint.", None, "--verbose")
+    verbose: bool = option(False, ONLINE, "Show all constraints at every checkpoint.", "--verbose")
 
     @property
     def learner(self) -> dict[str, Any]:
