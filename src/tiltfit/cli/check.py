@@ -107,7 +107,7 @@ def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data
     kind = task_of_data(ctx, task, data, constraints)
     X = y = found = None
     if data:
-        rows = reading.read(kind, data, labels=True, columns=columns_named(constraints) if kind.is_sequences else [])
+        rows = reading.read(kind, data, labels=True, columns=columns_named(kind, constraints))
         X, y = as_sequences(rows.X) if kind.is_sequences else rows.X, rows.y
     if constraints is None:
         return Result(str(path), errors=errors)

@@ -121,7 +121,7 @@ def _read(
     reading: DataOptions, task: Task, said: ConstraintSet, data: Sequence[str], test: Sequence[str]
 ) -> Iterator[Dataset | SequenceDataset]:
     """Yield the data to learn from and those to judge on."""
-    columns = columns_named(said) if task.is_sequences else []
+    columns = columns_named(task, said)
     yield reading.read(task, data, labels=True, columns=columns)
     held_out = reading.read(task, test, labels=True, columns=columns)
     if not held_out.labelled.any():

@@ -41,10 +41,6 @@ class Job:
     output: Path
     from_labels: int | None
 
-    @property
-    def is_tagging(self) -> bool:
-        return self.task.is_sequences
-
 
 def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
     """Train and save. ``columns``: those that constraints on sequences look at."""
@@ -75,7 +71,7 @@ def estimator_of(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
     """Return the class of the estimator to train."""
     from tiltfit import TiltClassifier, TiltTagger
 
-    return TiltTagger if job.is_tagging else TiltClassifier
+    return TiltTagger if job.task.is_sequences else TiltClassifier
 
 
 def _constraints(job: Job, rows: Dataset | SequenceDataset, classes: list[Any] | None) -> Sequence[Constraint]:
@@ -109,13 +105,13 @@ def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
 def nothing_to_learn(job: Job) -> DataError:
     """Return the error for data without labels where there are no constraints."""
     why = "the labels are ignored" if job.ignore_labels else f"no {job.task.position} has a label"
-    if job.is_tagging and job.data.label_column == "none" and not job.ignore_labels:
+    if job.task.is_sequences and job.data.label_column == "none" and not job.ignore_labels:
         why = "--label-column none leaves out all labels, those of JSONL also,"
-    where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
+    where = "--label-column or --tags says where they are" if job.task.is_sequences else "--label names their field"
     return DataError(
         f"There is nothing to learn from: {why} and there are no constraints. "
         f"Give --constraints FILE, or data with labels ({where}); or find clusters with --method em --model "
-        f"{'hmm' if job.is_tagging else 'naive_bayes'} --classes A,B,... ."
+        f"{'hmm' if job.task.is_sequences else 'naive_bayes'} --classes A,B,... ."
     )
 
 

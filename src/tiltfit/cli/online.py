@@ -1,7 +1,7 @@
 """The work of ``tiltfit train --online``: learn from a stream, write checkpoints, and resume an interrupted run.
 
-What a chunk holds, and so what is learned from it, depends neither on checkpoints nor on interruptions. An instance that
-cannot be learned from ends the run or, with ``--on-error skip``, is left out and counted.
+What a chunk holds, and so what is learned from it, depends neither on checkpoints nor on interruptions. An instance
+that cannot be learned from ends the run or, with ``--on-error skip``, is left out and counted.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ class StreamLearner:
         if len(named | shown) < 2:
             only = f"only {names} is known" if names else "none is known"
             ignored = ", with the labels ignored," if job.ignore_labels else ""
-            field = "--label-column or --tags" if job.is_tagging else "--label"
+            field = "--label-column or --tags" if job.task.is_sequences else "--label"
             field = "" if shown or job.ignore_labels else f" ({field} says where labels are.)"
             raise DataError(
                 f"Which classes are there? From constraints and {where}{ignored} {only}, and a stream must know them "
@@ -357,7 +357,7 @@ def _check_columns(job: Job, rows: Dataset | SequenceDataset) -> None:
     """Refuse a column that the first documents lack: it cannot be encoded, and is most likely misspelt."""
     from tiltfit.data.inputs import is_missing
 
-    for name, values in rows.X.items() if isinstance(rows.X, dict) and not job.is_tagging else ():
+    for name, values in rows.X.items() if isinstance(rows.X, dict) and not job.task.is_sequences else ():
         if all(is_missing(value) for value in values):
             raise DataError(f"None of the first {len(rows):,} documents has a value in the field {name!r} (--column).")
 

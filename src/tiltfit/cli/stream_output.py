@@ -112,7 +112,7 @@ def show_end(
 ) -> None:
     """Show what was learned from and the constraints. ``learned``: instances since the command was given, in so many
     seconds."""
-    counts = place.counts(tagged=job.is_tagging)
+    counts = place.counts(tagged=job.task.is_sequences)
     report, is_all = model.constraint_report_, learned >= place.passes * place.rows
     terminal.document(
         {

@@ -84,10 +84,8 @@ def _suggest(
     stated = read_constraints(constraints)
     fitted: Any = None if model is None else load(model)
     kind = choose_task(ctx, task, data, stated) if model is None else task_of(ctx, model, fitted, data)
-    if kind.is_sequences:
-        columns = columns_named(stated)
-    else:
-        columns = [] if fitted is None else columns_of(kind, fitted, reading.text)
+    of_constraints = kind.is_sequences or fitted is None
+    columns = columns_named(kind, stated) if of_constraints else columns_of(kind, fitted, reading.text)
     rows = reading.read(kind, data, labels=not ignore_labels, columns=columns)
     known = {"model": fitted, "constraints": stated, "classes": declared_classes(kind, classes, rows)}
     with located(kind, rows):

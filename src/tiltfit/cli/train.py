@@ -58,7 +58,7 @@ def train(
             kind = task_of(ctx, earlier.path, earlier.model, data)
         parameters = training.parameters(kind)
         job = Job(kind, data, reading, statements, classes, ignore_labels, parameters, output, constraints_from_labels)
-        columns = columns_named(statements) if kind.is_sequences else []
+        columns = columns_named(kind, statements)
         if not streaming.online:
             fit(terminal, job, columns)
             return
