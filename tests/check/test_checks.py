@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from tiltfit import Constraint, ConstraintSet, TiltClassifier, column, expect, feature, word
-from tiltfit.check.words import MOST
+from tiltfit.check.check import MOST
 from tiltfit.errors import DataError, UnmetConstraintWarning
 
 TEXTS = ["a puck", "the puck and a bat", "the pitcher", "nothing", "a bat"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,13 +16,20 @@ from scipy.optimize import linprog
 from tiltfit import Constraint, ConstraintSet, TiltTagger, column, expect, word
 from tiltfit.check import feasibility
 from tiltfit.check.check import Check
-from tiltfit.check.data import Data
-from tiltfit.check.feasibility import relaxed_by
-from tiltfit.check.programme import Programme, statements_of
+from tiltfit.check.feasibility import Change
+from tiltfit.check.programme import Programme, Statement, statements_of
+from tiltfit.check.support import Data
 from tiltfit.errors import ConflictError
 
 CLASSES = ("a", "b", "c")
 WORDS = ("u", "v", "w")
+
+
+def relaxed_by(statements: Sequence[Statement], changes: Sequence[Change]) -> list[Statement]:
+    """The hard statements with the relations that would do."""
+    ends = {change.number: change.interval for change in changes}
+    hard = [s for s in statements if s.hard]
+    return [replace(s, low=ends[s.number][0], high=ends[s.number][1]) if s.number in ends else s for s in hard]
 
 
 def check(constraints: Sequence[Constraint], texts: list[str], y: object = None) -> Check:

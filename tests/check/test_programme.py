@@ -13,8 +13,8 @@ from scipy.optimize import linprog
 
 from tiltfit import Constraint, ConstraintSet, column, expect, word
 from tiltfit.check import programme
-from tiltfit.check.data import Data
 from tiltfit.check.programme import Programme, statements_of
+from tiltfit.check.support import Data
 from tiltfit.language.events import End, Labels, Start
 from tiltfit.language.expect import Expectation
 

@@ -17,9 +17,8 @@ from tests.cli.ads import document, run
 from tests.cli.streams import CHUNK, N, documents, folder_of, lines, trained
 
 from tiltfit import ConstraintSet, TiltClassifier, TiltTagger, load
-from tiltfit.cli import online_options
 from tiltfit.cli.checkpoint import Place
-from tiltfit.cli.online_options import Plan
+from tiltfit.cli.online import Plan
 from tiltfit.cli.stream_output import Status, Watch
 from tiltfit.cli.terminal import Terminal
 from tiltfit.data.readers import chunks
@@ -34,7 +33,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online_options, "CHUNK", CHUNK)
+    monkeypatch.setattr("tiltfit.cli.online.CHUNK", CHUNK)
 
 
 def test_it_learns_what_partial_fit_learns(folder: Path, tmp_path: Path) -> None:
@@ -138,7 +137,7 @@ def test_what_comes_slowly_is_learned_from_as_it_comes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
 ) -> None:
     """From standard input, step by step where each comes late, with the same result; files are never waited for."""
-    monkeypatch.setattr(online_options, "CHUNK", 256)
+    monkeypatch.setattr("tiltfit.cli.online.CHUNK", 256)
     text = (folder / data).read_bytes()
     sizes: list[int] = []
     for kind in (TiltClassifier, TiltTagger):
@@ -162,7 +161,7 @@ def test_the_first_chunk_is_waited_for_where_it_decides(
     """What the classes are, or whether a column holds numbers."""
     sizes: list[int] = []
     monkeypatch.setattr(TiltClassifier, "partial_fit", _counted(TiltClassifier.partial_fit, sizes))
-    monkeypatch.setattr(online_options, "CHUNK", 256)
+    monkeypatch.setattr("tiltfit.cli.online.CHUNK", 256)
     monkeypatch.setattr(chunks, "WAIT", -1.0)
     text = (folder / "d.jsonl").read_bytes()
     trained(folder, "-o", tmp_path / "m.tilt", "--column", "season", stdin=text)

@@ -12,7 +12,6 @@ from tests.cli.ads import conll, document, refused, run
 from tests.cli.streams import CHUNK, documents, folder_of, lines, online, trained
 
 from tiltfit import TiltClassifier, load
-from tiltfit.cli import online_options
 from tiltfit.cli.checkpoint import Place
 from tiltfit.errors import ModelFileError
 
@@ -24,7 +23,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online_options, "CHUNK", CHUNK)
+    monkeypatch.setattr("tiltfit.cli.online.CHUNK", CHUNK)
 
 
 def failed(folder: Path, tmp_path: Path, *arguments: object, kept: int = 0, **how: Any) -> str:

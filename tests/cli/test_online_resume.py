@@ -15,7 +15,6 @@ from tests.cli.ads import refused, run
 from tests.cli.streams import CHUNK, documents, failing_at, folder_of, lines, online, trained
 
 from tiltfit import load
-from tiltfit.cli import online_options
 from tiltfit.data.readers.chunks import ChunkStream
 
 
@@ -26,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(online_options, "CHUNK", CHUNK)
+    monkeypatch.setattr("tiltfit.cli.online.CHUNK", CHUNK)
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from tiltfit.cli.options import Only, command, option
 @dataclass(frozen=True)
 class Group:
     first: int = option(1, None, "The first.")
-    second: str | None = option(None, None, "The second.", None, "--second", "-s")
-    third: bool = option(False, "More", "The third.", None, "--third")
+    second: str | None = option(None, None, "The second.", "--second", "-s")
+    third: bool = option(False, "More", "The third.", "--third")
 
 
 def test_the_help_shows_the_options_and_unwraps_the_text() -> None:
@@ -45,3 +45,21 @@ def test_values_reach_the_group_and_the_rest_are_defaults() -> None:
     assert result.exit_code == 0, result.output
     assert seen == [("x", 4, Group(second="two", third=True))]
     assert CliRunner().invoke(app, ["x", "--first", "2"]).exit_code == 2
+
+
+def test_a_parameter_may_be_an_option_itself() -> None:
+    app = typer.Typer()
+    seen: list[object] = []
+
+    @app.command()
+    @command
+    def run(
+        *, top: int = option(20, None, "How many.", "N", "--top", "-t"), must: str = option(..., None, "Say.")
+    ) -> None:
+        seen.append((top, must))
+
+    runner = CliRunner()
+    assert runner.invoke(app, ["--must", "a", "-t", "3"]).exit_code == 0
+    assert runner.invoke(app, ["--must", "b"]).exit_code == 0
+    assert seen == [(3, "a"), (20, "b")]
+    assert runner.invoke(app, ["-t", "3"]).exit_code == 2  # it must be given

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tiltfit.cli.options import check_output
-from tiltfit.cli.predictions import Predictions, write_predictions
+from tiltfit.cli.predict import Predictions, write_predictions
 from tiltfit.errors import FileError
 
 PREDICTIONS = Predictions(["a", "b,c"], ["x", "é"], ["é", "x"], np.array([[0.25, 0.75], [1 - 1e-12, 1e-12]]))

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 
 import pytest
 from rich.console import Console
 
 from tiltfit.cli.render import progress_bar
 from tiltfit.cli.terminal import Terminal
+from tiltfit.methods.history import Round
 
-
-@dataclass(frozen=True)
-class Now:
-    round: int = 7
-    max_iter: int = 50
-    objective: float = 1234.5
-    worst_violation: float = 0.25
+NOW = Round(7, 50, objective=1234.5, information=0, moment=0, gap=0, worst_violation=0.25, gradient=0, evaluations=0)
 
 
 def drawn(*, is_terminal: bool, quiet: bool = False) -> str:
     err = io.StringIO()
     console = Console(file=err, force_terminal=is_terminal, width=100, color_system=None)
     with progress_bar(Terminal(Console(file=io.StringIO()), console, quiet=quiet)) as update:
-        assert update(Now()) is None  # anything true would stop the training
+        assert update(NOW) is None  # anything true would stop the training
     return err.getvalue()
 
 

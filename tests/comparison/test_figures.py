@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score, log_loss
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.comparison.bootstrap import judged, replicates
-from tiltfit.comparison.figures import BINS, Evidence, Truth, bins, figures, gather
+from tiltfit.comparison.figures import BINS, Evidence, Truth, bins, figures, gather, judged, replicates
 
 
 def drawn(n: int, n_labels: int, seed: int, per: int = 1) -> tuple[Truth, IntArray, FloatArray, IntArray]:
@@ -126,7 +125,7 @@ def test_intervals_are_paired(monkeypatch: pytest.MonkeyPatch) -> None:
     width = (second["accuracy"].difference_high or 0) - (second["accuracy"].difference_low or 0)
     assert width < first["accuracy"].high - first["accuracy"].low
     # However the draws are cut into pieces, they are the same.
-    monkeypatch.setattr("tiltfit.comparison.bootstrap._ROOM", 1000)
+    monkeypatch.setattr("tiltfit.comparison.figures._ROOM", 1000)
     assert judged([one, other, one], 400, np.random.default_rng(0)) == [first, second, same]
 
 

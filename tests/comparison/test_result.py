@@ -14,7 +14,8 @@ import pytest
 from rich.console import Console
 
 from tiltfit import Comparison
-from tiltfit.comparison.result import Figure, Row, plain
+from tiltfit.comparison.figures import Figure
+from tiltfit.comparison.result import Row, plain
 from tiltfit.errors import DataError, FileError, UnsupportedError
 
 VALUES = {"accuracy": 0.8, "macro_f1": 0.7, "segment_f1": 0.6, "log_loss": 1.234, "calibration_error": 0.05}

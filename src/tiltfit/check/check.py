@@ -1,4 +1,7 @@
-"""Constraints against data, before anything is fitted: ``ConstraintSet.check`` and ``tiltfit check``."""
+"""Constraints against data, before anything is fitted: ``ConstraintSet.check`` and ``tiltfit check``.
+
+A check in words has a verdict in one line, and sections with what matters most first.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from tiltfit.arrays import BoolArray
-from tiltfit.check.data import Data
 from tiltfit.check.evidence import Evidence, find_evidence
-from tiltfit.check.feasibility import (
-    Change,
-    Feasibility,
-    Implied,
-    find_conflicts,
-    find_implied,
-    find_repeated,
-    programme_of,
-)
-from tiltfit.check.programme import Statement, statements_of, states_labels
-from tiltfit.check.support import Overlap, Support, Supports, find_disputes, find_supports
+from tiltfit.check.feasibility import Change, Feasibility, Implied, examine, find_repeated
+from tiltfit.check.programme import statements_of, states_labels
+from tiltfit.check.support import Data, Dispute, Overlap, Support, Supports, find_disputes, find_supports
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import ConflictError, TiltfitWarning
 from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.prose import join, rough_percent
 from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import ground
+
+MOST = 8
+"""Lines of a section; the rest is counted."""
+
+Section = tuple[str, list[str]]
 
 
 @dataclass(frozen=True)
@@ -36,8 +35,8 @@ class Check:
 
     ``errors``: what cannot be asked of these data. ``not_covered``: numbers of the hard constraints that the search for
     conflicts with others knows nothing of (transitions, segments, whole sequences, shares of other events); each was
-    looked at by itself. ``not_tried``: of how
-    many hard constraints it was not tried whether they follow from others, because there are too many.
+    looked at by itself. ``not_tried``: of how many hard constraints it was not tried whether they follow from others,
+    because there are too many.
     """
 
     constraints: ConstraintSet
@@ -66,9 +65,16 @@ class Check:
     @property
     def problems(self) -> tuple[str, ...]:
         """Errors and conflicts, a sentence each."""
-        from tiltfit.check.words import conflict_sentence
+        return (*self.errors, *self._conflicts)
 
-        return (*self.errors, *(conflict_sentence(self, core) for core in self.feasibility.conflicts))
+    @property
+    def _conflicts(self) -> tuple[str, ...]:
+        found = [self._titles(core) for core in self.feasibility.conflicts]
+        all_of = {1: "", 2: "both "}
+        return tuple(
+            f"{join([repr(name) for name in names], 'and')} cannot {all_of.get(len(names), 'all ')}hold on these data."
+            for names in found
+        )
 
     @property
     def is_valid(self) -> bool:
@@ -82,15 +88,44 @@ class Check:
 
     @property
     def verdict(self) -> str:
-        """The whole in one line."""
-        from tiltfit.check.words import verdict
-
-        return verdict(self)
+        """One line: errors, or else what is worth a look, or else that there is nothing to object to."""
+        feasibility = self.feasibility
+        wrong = [
+            *_counted(len(self.errors), "error"),
+            *_counted(len(feasibility.conflicts), "set of hard constraints that cannot hold together"),
+        ]
+        look = [
+            *_counted(sum(e.support == 0 for e in self), "constraint that never fires"),
+            *(["soft targets that cannot all be met"] if feasibility.tension else []),
+            *_counted(sum(e.gap > 0 for e in self.evidence), "target that the labels contradict"),
+            *_counted(len(self.overlap.disputes), "pair that disputes labels"),
+            *_counted(len(self.implied), "constraint that says nothing new"),
+        ]
+        if wrong:
+            return f"Not as it stands: {join(wrong, 'and')}." + (f" Also: {join(look, 'and')}." if look else "")
+        held = "The hard constraints can hold together." if feasibility.asked and not self.not_covered else "No error."
+        return f"{held} Worth a look: {join(look, 'and')}." if look else f"{held} Nothing to object to."
 
     def __str__(self) -> str:
-        from tiltfit.check.words import page
-
-        return page(self)
+        lines = [self.verdict, ""]
+        entries = list(self)
+        if len(entries) > 2 * MOST:  # those that find least are those to look at
+            entries.sort(key=lambda e: -1 if e.support is None else e.support)
+        told = [
+            ("-" if e.support is None else f"{e.support:,} ({rough_percent(e.coverage or 0.0)})", e.sentence)
+            for e in entries
+        ]
+        width = max((len(where) for where, _ in told), default=0)
+        lines += [f"  {where:>{width}}  {sentence}" for where, sentence in told[: 2 * MOST]]
+        lines += _more(len(entries) - 2 * MOST)
+        lines += ["", coverage(self)]
+        wrong = [("Errors:", self.errors), ("Cannot hold together:", self._conflicts)]
+        problems = [(heading, cut(found)) for heading, found in wrong if found]
+        for heading, body in (*problems, *sections(self)):
+            lines += ["", heading, *(f"  {line}" for line in body)]
+        if self.warnings:
+            lines += ["", "Never fires:", *(f"  {note}" for note in cut(self.warnings))]
+        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """For machines: constraints by name, everything uncut."""
@@ -153,7 +188,7 @@ def check(
     supports = find_supports(constraints, data)
     usable = supports.usable
     statements = statements_of(constraints, data, usable)
-    feasibility, implied, not_tried = _logic(constraints, statements, data.sample.banned)
+    feasibility, implied, not_tried = examine(constraints, statements, data.sample.banned)
     not_covered = tuple(k for k in usable if constraints[k].is_hard and not states_labels(constraints[k]))
     return Check(
         constraints=constraints,
@@ -183,19 +218,102 @@ def _impossible(constraints: ConstraintSet, data: Data, numbers: Iterable[int]) 
             yield str(error)
 
 
-def _logic(
-    constraints: ConstraintSet, statements: list[Statement], banned: BoolArray | None
-) -> tuple[Feasibility, tuple[Implied, ...], int]:
-    """Conflicts, what follows from what, and for how many that was not tried; without the soft statements where these
-    make it too large."""
-    if not statements:
-        return Feasibility(), (), 0
-    programme = programme_of(statements, banned)
-    if isinstance(programme, str):
-        statements = [s for s in statements if s.hard]
-        programme = programme_of(statements, banned) if statements else programme
-    if isinstance(programme, str):
-        return Feasibility(skipped=programme), (), 0
-    found = find_conflicts(constraints, statements, programme, banned)
-    # From what cannot be, anything follows.
-    return (found, (), 0) if found.conflicts else (found, *find_implied(statements, programme))
+def coverage(check: Check) -> str:
+    """On how much of the data some condition fires."""
+    found = check.supports
+    text = f"At least one condition fires on {_of(found.covered, found.rows, check.unit)}"
+    if found.sequences is not None and found.sequences_covered is not None:
+        text += f", in {_of(found.sequences_covered, found.sequences, 'sequences')}"
+    return f"{text}."
+
+
+def sections(check: Check) -> Iterator[Section]:
+    """Headings with their lines, cut."""
+    feasibility = check.feasibility
+    if feasibility.relaxation:
+        yield (
+            "Smallest change after which all hard constraints can hold:",
+            cut(f"{check.title(c.number)}: {c.to} instead of {c.said}" for c in feasibility.relaxation),
+        )
+    if feasibility.tension:
+        total = sum(c.by for c in feasibility.tension)
+        yield (
+            f"Soft targets that cannot all be met: in total they miss by at least {rough_percent(total)}, for example",
+            cut(f"{check.title(c.number)}: {c.to} instead of {c.said}" for c in feasibility.tension),
+        )
+    if check.evidence:
+        against = [e for e in check.evidence if e.gap > 0]
+        yield (
+            f"Against the labels: {len(check.evidence) - len(against)} of {len(check.evidence)} targets agree with them"
+            f" (95% intervals){':' if against else '.'}",
+            cut(f"{check.title(e.number)}: {e.sentence}" for e in against),
+        )
+    yield from _disputes(check)
+    if check.implied:
+        yield "Nothing new on these data:", cut(_implied(check))
+    if check.not_tried:
+        yield f"Of {check.not_tried:,} hard constraints it was not tried whether others imply them: too many.", []
+    if feasibility.skipped:
+        yield f"Conflicts were not looked for: {feasibility.skipped}.", []
+    if check.not_covered:
+        yield (
+            "Looked at one by one, not for conflicts with others (only labels of single positions are, not "
+            "transitions, segments, whole sequences or shares of other events):",
+            cut(check.title(number) for number in check.not_covered),
+        )
+
+
+def _disputes(check: Check) -> Iterator[Section]:
+    overlap = check.overlap
+    if not overlap.shared:
+        return
+    where = check.unit.removesuffix("s") if overlap.shared == 1 else check.unit
+    yield (
+        f"Two or more constraints point to a label on {overlap.shared:,} {where}, and disagree on "
+        f"{overlap.disputed:,} of these ({rough_percent(overlap.disputed / overlap.shared)})"
+        + (":" if overlap.disputes else "."),
+        cut(_dispute(check, d) for d in overlap.disputes),
+    )
+
+
+def _dispute(check: Check, dispute: Dispute) -> str:
+    text = dispute.examples[0][1]
+    return (
+        f"{check.title(dispute.first)} / {check.title(dispute.second)}: both fire on {dispute.overlap:,} "
+        f"(Jaccard {dispute.jaccard:.2f}), as in: {text}"
+    )
+
+
+def _implied(check: Check) -> Iterator[str]:
+    for found in check.implied:
+        title, others = check.title(found.number), [repr(check.title(k)) for k in found.by]
+        if not others:
+            yield f"{title}: always holds"
+        elif found.soft:
+            yield f"{title}: says the same as {others[0]}, and so doubles its weight"
+        else:
+            yield f"{title}: follows from {join(others, 'and')}"
+
+
+def cut(lines: Iterable[str]) -> list[str]:
+    """The first few, and how many more there are."""
+    found = list(lines)
+    return [*found[:MOST], *_more(len(found) - MOST)]
+
+
+def _more(n: int) -> list[str]:
+    return [f"and {n:,} more"] if n > 0 else []
+
+
+def _counted(n: int, one: str) -> list[str]:
+    """``2 pairs that dispute labels``: the verb agrees."""
+    if n < 2:
+        return [f"1 {one}"] if n else []
+    noun, _, rest = one.partition(" ")
+    for single, several in (("never fires", "never fire"), ("disputes", "dispute"), ("says", "say")):
+        rest = rest.replace(single, several)
+    return [f"{n:,} {noun}s {rest}".rstrip()]
+
+
+def _of(n: int, whole: int, noun: str) -> str:
+    return f"{n:,} of {whole:,} {noun} ({rough_percent(n / whole if whole else 0.0)})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tiltfit.check.data import Data
+from tiltfit.check.support import Data
 from tiltfit.estimators.label_statistics import LabelStatistics, Mean, Share
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
@@ -87,6 +87,8 @@ def _compared(
     number: int, component: Label | None, words: str, said: tuple[float, float], found: Share | Mean, unit: str
 ) -> Evidence:
     low, high = found.interval(CONFIDENCE)
-    counts = isinstance(found, Mean)
-    noun = "sequences" if isinstance(found, Mean) else unit if found.noun == "rows" else found.noun
+    if isinstance(found, Mean):
+        counts, noun = True, "sequences"
+    else:
+        counts, noun = False, unit if found.noun == "rows" else found.noun
     return Evidence(number, component, words, said, found.value, found.n, noun, low, high, counts)

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.check.programme import ROUNDING, Programme, Statement
@@ -68,6 +68,29 @@ class Feasibility:
     skipped: str | None = None
 
 
+def examine(
+    constraints: ConstraintSet, statements: Sequence[Statement], banned: BoolArray | None
+) -> tuple[Feasibility, tuple[Implied, ...], int]:
+    """Conflicts, what follows from what, and for how many that was not tried; without the soft statements where these
+    make it too large."""
+    if not statements:
+        return Feasibility(), (), 0
+    programme = Programme.of(statements, banned)
+    hard = [s for s in statements if s.hard]
+    if programme.size > MOST and hard:
+        statements, programme = hard, Programme.of(hard, banned)
+    if programme.size > MOST:
+        patterns, columns = programme.shape
+        skipped = (
+            f"{patterns:,} different combinations of constraints fire, times {columns} labels: more than the "
+            f"{MOST:,} that are tried. Check on a part of the data, or fewer constraints at a time"
+        )
+        return Feasibility(skipped=skipped), (), 0
+    found = find_conflicts(constraints, statements, programme, banned)
+    # From what cannot be, anything follows.
+    return (found, (), 0) if found.conflicts else (found, *find_implied(statements, programme))
+
+
 def find_conflicts(
     constraints: ConstraintSet, statements: Sequence[Statement], programme: Programme, banned: BoolArray | None
 ) -> Feasibility:
@@ -91,18 +114,6 @@ def find_conflicts(
     ]
     conflicts = tuple(tuple(statements[k].number for k in core) for core in found)
     return Feasibility(len(hard), conflicts, tuple(sorted(changes, key=lambda c: -c.by)))
-
-
-def programme_of(statements: Sequence[Statement], banned: BoolArray | None) -> Programme | str:
-    """The programme of some statements (at least one), or why it is not tried."""
-    programme = Programme.of(statements, banned)
-    if programme.size > MOST:
-        patterns, columns = programme.shape
-        return (
-            f"{patterns:,} different combinations of constraints fire, times {columns} labels: more than the "
-            f"{MOST:,} that are tried. Check on a part of the data, or fewer constraints at a time"
-        )
-    return programme
 
 
 class _Conflicts:
@@ -173,13 +184,6 @@ def _relation(low: float, high: float) -> Relation:
     if not math.isfinite(high):
         return AtLeast(low)
     return Between(low, high) if math.isfinite(low) else AtMost(high)
-
-
-def relaxed_by(statements: Sequence[Statement], changes: Sequence[Change]) -> list[Statement]:
-    """The hard statements with the relations that would do."""
-    ends = {change.number: change.interval for change in changes}
-    hard = [s for s in statements if s.hard]
-    return [replace(s, low=ends[s.number][0], high=ends[s.number][1]) if s.number in ends else s for s in hard]
 
 
 MOST_TRIED = 1_000_000
@@ -262,15 +266,8 @@ def find_repeated(statements: Sequence[Statement]) -> tuple[Implied, ...]:
         if s.hard or s.number in spread:
             continue
         for labels, low, high in ((s.labels, s.low, s.high), (~s.labels, 1 - s.high, 1 - s.low)):
-            key = (
-                s.at.tobytes(),
-                s.group.tobytes(),
-                s.each,
-                s.known.tobytes(),
-                labels.tobytes(),
-                round(low, 9),
-                round(high, 9),
-            )
+            arrays = tuple(array.tobytes() for array in (s.at, s.group, s.known, labels))
+            key = (*arrays, s.each, round(low, 9), round(high, 9))
             if first.setdefault(key, s.number) != s.number and s.number not in found:
                 found[s.number] = Implied(s.number, (first[key],), soft=True)
     return tuple(found.values())

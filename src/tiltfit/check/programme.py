@@ -19,8 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.check.data import Data
-from tiltfit.check.support import places_of
+from tiltfit.check.support import Data, places_of
 from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import indicator
@@ -60,7 +59,9 @@ class Programme:
     @staticmethod
     def of(statements: Sequence[Statement], banned: BoolArray | None) -> Programme:
         """``banned``: labels that y rules out (positions × classes)."""
-        sets, patterns = _sets_of_labels(banned, len(statements[0].labels)), Patterns.of(statements, banned)
+        patterns = Patterns.of(statements, banned)
+        # The distinct sets of labels that are ruled out.
+        sets = np.zeros_like(statements[0].labels[None]) if banned is None else np.unique(banned, axis=0)
         columns = np.unique(np.vstack([*(s.labels for s in statements), *sets]), axis=1)
         n = len(statements)
         ruled_out = columns[n:].astype(np.bool_)[patterns.ruled_out].ravel()
@@ -196,11 +197,6 @@ class Patterns:
         return Patterns(size.astype(np.float64), group, ruled_out)
 
 
-def _sets_of_labels(banned: BoolArray | None, n_classes: int) -> BoolArray:
-    """The distinct sets of labels that are ruled out."""
-    return np.zeros((1, n_classes), dtype=np.bool_) if banned is None else np.unique(banned, axis=0)
-
-
 def _rows_of(
     statement: Statement, patterns: Patterns, number: int, labels: BoolArray
 ) -> tuple[sparse.csr_array, FloatArray]:
@@ -261,23 +257,16 @@ def _statements(number: int, constraint: Constraint, data: Data) -> Iterator[Sta
     which, code = np.unique(group[counted], return_inverse=True)
     count = np.bincount(code, minlength=len(which)).astype(np.float64)
     mine = is_open[counted]
-    for labels, (low, high), component in _stated(constraint, list(data.sample.classes)):
-        hits = ~mine & labels[data.sample.labels[counted]]  # a label is known where it is not open
-        known = np.bincount(code[hits], minlength=len(which)).astype(np.float64)
-        yield Statement(
-            number, counted[mine], code[mine], labels, low, high, constraint.is_hard, count, known, each, component
-        )
-
-
-Stated = tuple[BoolArray, tuple[float, float], Label | None]
-
-
-def _stated(constraint: Constraint, classes: list[Any]) -> Iterator[Stated]:
-    """The labels, between which shares they must lie, and the class if it is a part of a distribution."""
+    classes = list(data.sample.classes)
     named = indicator(constraint.event.names, classes) > 0
     for target in constraint.targets(classes):
         labels = named if target.label is None else np.arange(len(classes)) == target.number
-        yield labels, (target.low, target.high), target.label
+        hits = ~mine & labels[data.sample.labels[counted]]  # a label is known where it is not open
+        known = np.bincount(code[hits], minlength=len(which)).astype(np.float64)
+        yield Statement(
+            number, counted[mine], code[mine], labels, target.low, target.high, constraint.is_hard, count, known, each,
+            target.label,
+        )  # fmt: skip
 
 
 def _groups(constraint: Constraint, data: Data) -> tuple[IntArray, bool]:

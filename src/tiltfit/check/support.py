@@ -1,4 +1,5 @@
-"""The places where each constraint applies, its words that occur nowhere, and the places where constraints meet.
+"""The data that constraints are checked on, the places where each constraint applies, its words that occur nowhere, and
+the places where constraints meet.
 
 A constraint points to a label where its condition fires, if it expects more than half there to have its labels (as it
 votes, ``methods.vote``). Two constraints dispute a position if both point there and no label suits both:
@@ -8,23 +9,94 @@ votes, ``methods.vote``). Two constraints dispute a position if both point there
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tiltfit.arrays import BoolArray
-from tiltfit.check.data import Data
-from tiltfit.data.inputs import is_missing
-from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.data.inputs import Unit, is_missing
+from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
 from tiltfit.inference.chain import Chains
 from tiltfit.language.conditions import Column
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.sentences import describe, titled
+from tiltfit.language.values import Label, exact
 from tiltfit.methods.vote import majority_vote
 from tiltfit.projections.components import whole_statistic
 from tiltfit.projections.grounding import refuse_for_documents
+from tiltfit.samples.labels import is_list
+from tiltfit.samples.sample import Sample, make_sample
+from tiltfit.samples.task import task_of
+
+_EXAMPLES = 3
+_ANY = ("a", "b")  # where nothing names a class: constraints on changes need to know none
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """``sample``: inputs, classes and labels. ``unit``: what messages call its positions. ``errors``: what is wrong
+    with y; then no label is known."""
+
+    sample: Sample
+    unit: Unit
+    errors: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        constraints: ConstraintSet,
+        X: Any,
+        y: Any = None,
+        feature_names: Iterable[str] | None = None,
+        unit: Unit | None = None,
+    ) -> Data:
+        """Documents or rows; sequences if X or y holds lists of tokens or labels, or a constraint is about them."""
+        if y is not None and not is_list(y):
+            raise DataError(f"y must be a list of labels, one per row of X, but is {y!r}.", parameter="y")
+        task = task_of(X, y, constraints)
+        inputs = task.read(X, feature_names, allow_empty=False)
+        named = [name for c in constraints for name in c.names]
+        errors: tuple[str, ...] = ()
+        try:
+            shown = [] if y is None else task.targets(y, inputs, constraints.classes, named or _ANY, 1).classes.tolist()
+            sample = make_sample(task, inputs, y, classes=_classes(constraints, shown or named))
+        except UnknownLabelError as error:
+            errors = (str(error),)
+            sample = make_sample(task, inputs, classes=_classes(constraints, named))
+        return Data(sample, task.unit or unit or inputs.unit, errors)
+
+    @property
+    def n(self) -> int:
+        return self.sample.n
+
+    @property
+    def is_sequences(self) -> bool:
+        return self.sample.is_sequences
+
+    @property
+    def open_positions(self) -> BoolArray:
+        """Positions whose label is to be decided; all of them where every one is known."""
+        unknown = self.sample.open_positions
+        return unknown if unknown.any() else ~unknown
+
+
+def _classes(constraints: ConstraintSet, found: list[Any]) -> list[Any]:
+    """The classes that the constraints declare, else those found; one more where only one is known: something is not
+    that class."""
+    if constraints.classes is not None:
+        return list(constraints.classes)
+    distinct = list({exact(label): label for label in found}.values())
+    if not distinct:
+        return list(_ANY)
+    return [distinct[0], _another(distinct[0])] if len(distinct) == 1 else distinct
+
+
+def _another(label: Label) -> Label:
+    if isinstance(label, bool):
+        return not label
+    return f"not {label}" if isinstance(label, str) else label + 1
 
 
 @dataclass(frozen=True)
@@ -90,20 +162,17 @@ def places_of(constraint: Constraint, data: Data) -> tuple[BoolArray, int]:
         refuse_for_documents(constraint)
         places, whole = sample.fires(constraint.given), data.n
     if isinstance(constraint.per, Column):
-        _refuse_missing(constraint, constraint.per, data, places)
+        values = sample.inputs.column(constraint.per.name)
+        missing = [int(i) for i in np.flatnonzero(places) if is_missing(values[i])]
+        if missing:
+            title = titled(constraint, data.unit)
+            raise ConstraintError(
+                f"The constraint {title!r} is stated per {constraint.per.name!r}, but that column is missing in "
+                f"{len(missing)} {data.unit} where it applies ({sample.inputs.place(missing[0])} first). Fill it in, "
+                "or add a condition that leaves them out.",
+                constraint=title,
+            )
     return places, whole
-
-
-def _refuse_missing(constraint: Constraint, per: Column, data: Data, places: BoolArray) -> None:
-    values = data.sample.inputs.column(per.name)
-    missing = [i for i in np.flatnonzero(places) if is_missing(values[i])]
-    if missing:
-        raise ConstraintError(
-            f"The constraint {titled(constraint, data.unit)!r} is stated per {per.name!r}, but that column is missing "
-            f"in {len(missing)} {data.unit} where it applies ({data.sample.inputs.place(int(missing[0]))} first). Fill "
-            "it in, or add a condition that leaves them out.",
-            constraint=titled(constraint, data.unit),
-        )
 
 
 def _places_in_sequences(constraint: Constraint, data: Data, structure: Chains) -> tuple[BoolArray, int]:
@@ -138,9 +207,6 @@ def _idle(constraint: Constraint, data: Data, places: BoolArray) -> str | None:
         head = f"The constraint {title!r} never fires, so it has no effect."
     found = [guess for part in idle if (guess := part.suggest(inputs)) is not None]
     return f'{head} Did you mean "{found[0]}"?' if found else head
-
-
-_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
@@ -182,13 +248,9 @@ def find_disputes(constraints: ConstraintSet, data: Data, usable: tuple[int, ...
         disputed[both] = True
         n = len(both)
         pair = int(number[a]), int(number[b])
-        words = [w for k in pair for w in _words(constraints[k])]
+        words = [w for k in pair if (given := constraints[k].given) is not None for w in given.words]
         shown = tuple((int(i), data.sample.inputs.excerpt(int(i), words)) for i in both[:_EXAMPLES])
         found.append(Dispute(*pair, n, n / float(size[a] + size[b] - n), shown))
     voices = np.asarray(np.diff(votes.fires.indptr))
     ordered = sorted(found, key=lambda d: (-d.overlap, -d.jaccard, d.first, d.second))
     return Overlap(int(np.sum(voices > 0)), int(np.sum(voices > 1)), int(disputed.sum()), tuple(ordered))
-
-
-def _words(constraint: Constraint) -> tuple[str, ...]:
-    return () if constraint.given is None else constraint.given.words

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, JsonOnly, TaskOption, command
-from tiltfit.cli.predictions import class_name
+from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, JsonOnly, TaskOption, command, option
 from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.tasks import columns_named, task_of_data
-from tiltfit.cli.terminal import Terminal, session
+from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
 from tiltfit.language.prose import rough_percent
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from tiltfit import ConstraintSet
     from tiltfit.check.check import Check
     from tiltfit.data.inputs import Unit
-    from tiltfit.samples.task import Task
 
 FAILED = 1
 _MOST = 20  # rows of the table
@@ -78,9 +76,7 @@ def check(
     ctx: typer.Context,
     *,
     constraints: Annotated[Path, typer.Argument(metavar="CONSTRAINTS", help="A TOML file.", show_default=False)],
-    data: Annotated[
-        list[str] | None, typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable.", rich_help_panel=DATA)
-    ] = None,
+    data: list[str] | None = option(None, DATA, f"{DATA_HELP} Repeatable.", "--data", "-d"),
     task: TaskOption = "auto",
     reading: DataOptions,
     printing: JsonOnly,
@@ -98,48 +94,31 @@ def check(
 
 def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data: list[str]) -> Result:
     from tiltfit import ConstraintSet
+    from tiltfit.check.check import check
+    from tiltfit.data.sequences import as_sequences
 
     constraints: ConstraintSet | None = None
-    problem: str | None = None
+    errors: list[str] = []
     try:
         constraints = ConstraintSet.from_toml(path)
     except (ConstraintError, ConstraintFileError, UnsupportedError) as error:
-        problem = str(error)
+        errors.append(str(error))
     # Data that cannot be read are an error of the command, even if the constraints are wrong.
     kind = task_of_data(ctx, task, data, constraints)
-    read = _read(reading, kind, data, constraints) if data else None
+    X = y = found = None
+    if data:
+        rows = reading.read(kind, data, labels=True, columns=columns_named(kind, constraints))
+        X, y = as_sequences(rows.X) if kind.is_sequences else rows.X, rows.y
     if constraints is None:
-        return Result(str(path), errors=[str(problem)])
-    return _check_file(str(path), constraints, kind) if read is None else _check_on(str(path), constraints, *read, kind)
-
-
-def _read(options: DataOptions, kind: Task, data: list[str], constraints: ConstraintSet | None) -> tuple[Any, Any]:
-    columns = columns_named(constraints) if kind.is_sequences else []
-    rows = options.read(kind, data, labels=True, columns=columns)
-    if not kind.is_sequences:
-        return rows.X, rows.y
-    from tiltfit.data.sequences import as_sequences
-
-    return as_sequences(rows.X), rows.y
-
-
-def _check_file(path: str, constraints: ConstraintSet, task: Task) -> Result:
-    """Return the constraints in words."""
-    errors = [*_nothing(path, constraints), *_no_counts(constraints)]
-    return Result(path, constraints, errors=errors, unit=task.unit or "documents")
-
-
-def _check_on(path: str, constraints: ConstraintSet, X: Any, y: Any, task: Task) -> Result:
-    """Return where each constraint applies, and whether they agree with each other and with labels."""
-    from tiltfit.check.check import check
-
-    unit = task.unit or "documents"
-    found = check(constraints, X, y, unit=unit)
-    return Result(path, constraints, found, _nothing(path, constraints), unit)
-
-
-def _nothing(path: str, constraints: ConstraintSet) -> list[str]:
-    return [] if len(constraints) else [f"{path} states no constraint."]
+        return Result(str(path), errors=errors)
+    unit = kind.unit or "documents"
+    if not len(constraints):
+        errors.append(f"{path} states no constraint.")
+    if data:
+        found = check(constraints, X, y, unit=unit)
+    else:
+        errors += _no_counts(constraints)
+    return Result(str(path), constraints, found, errors, unit)
 
 
 def _no_counts(constraints: ConstraintSet) -> list[str]:
@@ -162,14 +141,13 @@ def _no_counts(constraints: ConstraintSet) -> list[str]:
 def _show(terminal: Terminal, result: Result) -> None:
     if result.constraints:
         terminal.show(_title(result), "", _table(result))
-    if result.check is not None:
-        from tiltfit.check.words import coverage, sections
+    if result.constraints and result.check is not None:
+        from tiltfit.check.check import coverage, sections
 
-        if result.constraints:
-            terminal.show("", coverage(result.check))
-            for heading, lines in sections(result.check):
-                terminal.show("", heading, *(f"  {line}" for line in lines))
-            terminal.show("", result.check.verdict)
+        terminal.show("", coverage(result.check))
+        for heading, lines in sections(result.check):
+            terminal.show("", heading, *(f"  {line}" for line in lines))
+        terminal.show("", result.check.verdict)
     if terminal.as_json:
         return
     for note in result.notes:

@@ -10,7 +10,7 @@ import json
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,7 +106,7 @@ class EarlierRun:
 
     path: Path
     model: TiltClassifier | TiltTagger
-    place: Place | None = field(default=None)
+    place: Place | None = None
 
     @staticmethod
     def load(path: Path) -> EarlierRun:

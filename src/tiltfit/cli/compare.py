@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tiltfit.cli.fitting import Job, declared_classes
+from tiltfit.cli.fitting import declared_classes
 from tiltfit.cli.options import (
     ClassesOption,
     DataArgument,
@@ -18,10 +17,11 @@ from tiltfit.cli.options import (
     TaskOption,
     check_output,
     command,
+    option,
 )
 from tiltfit.cli.tasks import choose_task, columns_named
 from tiltfit.cli.terminal import ERROR, Terminal, session
-from tiltfit.cli.training_options import ComparedTraining, MethodOptions, options_of_methods
+from tiltfit.cli.training_options import TRAINING, ComparedTraining, options_of_methods
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
@@ -35,39 +35,25 @@ def compare(
     ctx: typer.Context,
     *,
     data: DataArgument,
-    constraints: Annotated[
-        Path, typer.Option("--constraints", "-c", help="TOML file of statements; see `tiltfit check`.")
-    ],
-    test: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--test", metavar="DATA", help="Labelled data to judge on, in any of these formats; repeatable. Required."
-        ),
-    ] = None,
-    methods: Annotated[
-        str, typer.Option(metavar="A,B,...", help="Which methods, such as ap,supervised or ap/MODEL; all: every one.")
-    ] = "all",
-    labelled: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Keep N labels of DATA, drawn at random (--seed).", show_default=False),
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="A JSON file to write.", show_default=False)
-    ] = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", help="A plot to write, such as plot.png.", show_default=False)
-    ] = None,
-    bootstrap: Annotated[
-        int, typer.Option(metavar="N", help="Draws that the intervals are made from; 0: no intervals.")
-    ] = 1000,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of --labelled, of --bootstrap and of the methods.")] = 0,
-    in_process: Annotated[
-        bool, typer.Option("--in-process", help="Run all methods in one process; their memory is then unknown.")
-    ] = False,
+    constraints: Path = option(..., None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
+    test: list[str] | None = option(
+        None, None, "Labelled data to judge on, in any of these formats; repeatable. Required.", "--test", "DATA"
+    ),
+    methods: str = option("all", None, "Which methods, such as ap,supervised or ap/MODEL; all: every one.", "A,B,..."),
+    labelled: int | None = option(None, None, "Keep N labels of DATA, drawn at random (--seed).", "N"),
+    output: Path | None = option(None, None, "A JSON file to write.", "--output", "-o"),
+    plot: Path | None = option(None, None, "A plot to write, such as plot.png.", "--plot"),
+    bootstrap: int = option(1000, None, "Draws that the intervals are made from; 0: no intervals.", "N"),
+    seed: int = option(0, None, "Seed of --labelled, of --bootstrap and of the methods.", "N"),
+    in_process: bool = option(
+        False, None, "Run all methods in one process; their memory is then unknown.", "--in-process"
+    ),
     task: TaskOption = "auto",
     classes: ClassesOption = None,
     reading: DataOptions,
-    own: MethodOptions,
+    method_option: list[str] | None = option(
+        None, TRAINING, "Option of one of the methods, such as codl.tau=0.5; repeatable.", "METHOD.NAME=VALUE"
+    ),
     training: ComparedTraining,
     printing: OutputOptions,
 ) -> None:
@@ -82,9 +68,27 @@ def compare(
             from tiltfit.comparison.plots import file_format
 
             file_format(plot)  # refuses a plot that cannot be written before the work, not after it
-        parts = _read(ctx, task, reading, data, test or [], constraints, classes)
-        asked = _asked(methods, own.method_option or [])
-        found = _compare(terminal, parts, asked, labelled, seed, bootstrap, in_process, training.parameters(parts.task))
+        from tiltfit import ConstraintSet
+        from tiltfit import compare as compare_methods
+
+        said = ConstraintSet.from_toml(constraints)
+        kind = choose_task(ctx, task, [*data, *(test or ())], said)
+        train, held_out = _read(reading, kind, said, data, test or [])
+        found = compare_methods(
+            said,
+            train.X,
+            train.y,
+            test=(held_out.X, held_out.y),
+            task=kind.name,
+            classes=declared_classes(kind, classes, train),
+            methods=_asked(methods, method_option or []),
+            labelled=labelled,
+            random_state=seed,
+            n_bootstrap=bootstrap,
+            isolate=not in_process,
+            progress=lambda k, n, name: terminal.status(f"{k} of {n}: {name}"),
+            **training.parameters(kind),
+        )
         if output is not None:
             found.to_json(output)
         _show(terminal, found, output)
@@ -94,15 +98,6 @@ def compare(
         if found.reference is None:
             terminal.error("No method could be compared: the reasons are above.")
             raise typer.Exit(ERROR)
-
-
-@dataclass(frozen=True)
-class _Parts:
-    task: Task
-    constraints: ConstraintSet
-    train: Dataset | SequenceDataset
-    test: Dataset | SequenceDataset
-    classes: list[Any] | None
 
 
 def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, outputs: Sequence[Path | None]) -> None:
@@ -123,27 +118,18 @@ def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, ou
 
 
 def _read(
-    ctx: typer.Context,
-    task: str,
-    reading: DataOptions,
-    data: Sequence[str],
-    test: Sequence[str],
-    path: Path,
-    classes: str | None,
-) -> _Parts:
-    from tiltfit import ConstraintSet
-
-    said = ConstraintSet.from_toml(path)
-    kind = choose_task(ctx, task, [*data, *test], said)
-    columns = columns_named(said) if kind.is_sequences else []
-    train, held_out = (reading.read(kind, part, labels=True, columns=columns) for part in (data, test))
+    reading: DataOptions, task: Task, said: ConstraintSet, data: Sequence[str], test: Sequence[str]
+) -> Iterator[Dataset | SequenceDataset]:
+    """Yield the data to learn from and those to judge on."""
+    columns = columns_named(task, said)
+    yield reading.read(task, data, labels=True, columns=columns)
+    held_out = reading.read(task, test, labels=True, columns=columns)
     if not held_out.labelled.any():
-        where = "--label-column or --tags says where labels are" if kind.is_sequences else "--label names the field"
+        where = "--label-column or --tags says where labels are" if task.is_sequences else "--label names the field"
         raise DataError(
             f"{', '.join(held_out.sources)}: nothing is labelled, so there is nothing to judge by: {where}."
         )
-    job = Job(kind, data, reading, said, classes, ignore_labels=False)
-    return _Parts(kind, said, train, held_out, declared_classes(job, train))
+    yield held_out
 
 
 def _asked(methods: str, options: Sequence[str]) -> str | dict[str, dict[str, Any]]:
@@ -159,35 +145,6 @@ def _asked(methods: str, options: Sequence[str]) -> str | dict[str, dict[str, An
     words = list(METHODS) if words == [ALL] else words
     own = options_of_methods(options, words)
     return {word: of_word(word) | ({"method_options": own[word]} if word in own else {}) for word in words}
-
-
-def _compare(
-    terminal: Terminal,
-    parts: _Parts,
-    methods: str | dict[str, dict[str, Any]],
-    labelled: int | None,
-    seed: int,
-    bootstrap: int,
-    in_process: bool,
-    given: dict[str, Any],
-) -> Comparison:
-    from tiltfit import compare
-
-    return compare(
-        parts.constraints,
-        parts.train.X,
-        parts.train.y,
-        test=(parts.test.X, parts.test.y),
-        methods=methods,
-        task=parts.task.name,
-        classes=parts.classes,
-        labelled=labelled,
-        random_state=seed,
-        n_bootstrap=bootstrap,
-        isolate=not in_process,
-        progress=lambda k, n, name: terminal.status(f"{k} of {n}: {name}"),
-        **given,
-    )
 
 
 def _show(terminal: Terminal, found: Comparison, output: Path | None) -> None:

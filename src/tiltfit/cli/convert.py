@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import csv
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
-from tiltfit.cli.options import DataOptions, JsonOnly, Only, check_output, command, is_typed, spelled
-from tiltfit.cli.predictions import class_name, replacing_text
-from tiltfit.cli.terminal import Terminal, dumps, session
+from tiltfit.cli.options import DataOptions, JsonOnly, Only, check_output, command, is_typed, option, spelled
+from tiltfit.cli.render import write_jsonl, writing
+from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import DataError, FileError, did_you_mean
-
-if TYPE_CHECKING:
-    from tiltfit.convert.votes import Votes
 
 STDIN = "-"
 KINDS = ("mallet-constraints", "simple-tagger", "snorkel")
@@ -42,39 +38,25 @@ def convert(
             show_default=False,
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="File to write; else stdout. Constraints: .toml; sequences: .conll or .jsonl; votes: .jsonl or .csv.",
-            show_default=False,
-        ),
-    ] = None,
-    token_column: Annotated[
-        int, typer.Option("--token-column", help="simple-tagger: the feature that is the token; 0 is the first.")
-    ] = 0,
-    labels: Annotated[
-        bool, typer.Option("--labels/--no-labels", help="simple-tagger: whether the last field of a line is a label.")
-    ] = True,
-    constraints: Annotated[
-        Path | None,
-        typer.Option("--constraints", "-c", help="snorkel: the constraints to write (TOML).", show_default=False),
-    ] = None,
-    data: Annotated[
-        list[str] | None,
-        typer.Option("--data", "-d", help="snorkel: the documents that were voted on. Repeatable.", show_default=False),
-    ] = None,
-    classes: Annotated[
-        str | None,
-        typer.Option("--classes", help="snorkel: names of the classes 0, 1, …, with commas.", show_default=False),
-    ] = None,
-    header: Annotated[
-        bool | None,
-        typer.Option(
-            "--header/--no-header", help="snorkel: whether the first row of CSV names the rules.", show_default=False
-        ),
-    ] = None,
+    output: Path | None = option(
+        None,
+        None,
+        "File to write; else stdout. Constraints: .toml; sequences: .conll or .jsonl; votes: .jsonl or .csv.",
+        "--output",
+        "-o",
+    ),
+    token_column: int = option(0, None, "simple-tagger: the feature that is the token; 0 is the first."),
+    labels: bool = option(
+        True, None, "simple-tagger: whether the last field of a line is a label.", "--labels/--no-labels"
+    ),
+    constraints: Path | None = option(None, None, "snorkel: the constraints to write (TOML).", "--constraints", "-c"),
+    data: list[str] | None = option(
+        None, None, "snorkel: the documents that were voted on. Repeatable.", "--data", "-d"
+    ),
+    classes: str | None = option(None, None, "snorkel: names of the classes 0, 1, …, with commas."),
+    header: bool | None = option(
+        None, None, "snorkel: whether the first row of CSV names the rules.", "--header/--no-header"
+    ),
     reading: Annotated[DataOptions, Only("delimiter", "text", "label")],
     printing: JsonOnly,
 ) -> None:
@@ -134,7 +116,7 @@ def _simple_tagger(terminal: Terminal, source: str, output: Path | None, token: 
         if suffix == ".conll":
             file.writelines(as_conll(place_of(source), sequences))
         else:
-            _write_jsonl(as_objects(sequences), file)
+            write_jsonl(as_objects(sequences), file)
     if suffix == ".conll" and any(any(sequence.features) for sequence in sequences):
         terminal.note("Only tokens and labels have a place in the columns; .jsonl keeps the other features.")
     _done(terminal, output, sequences=len(sequences), tokens=sum(len(sequence.tokens) for sequence in sequences))
@@ -151,6 +133,7 @@ def _snorkel(
     header: bool | None,
 ) -> None:
     from tiltfit.convert.votes import constraints_of, read_votes, rows_of
+    from tiltfit.samples.task import DOCUMENTS
 
     suffix = _suffix(output) or ".jsonl"
     if suffix not in (".jsonl", ".csv"):
@@ -159,18 +142,19 @@ def _snorkel(
         raise DataError("Standard input (-) can be read only once.")
     names = [name.strip() for name in classes.split(",")] if classes is not None else None
     votes = read_votes(source, classes=names, header=header, delimiter=reading.tab_or_delimiter)
-    documents = replace(reading, delimiter=None).documents(data, labels=True) if data else None
+    documents = replace(reading, delimiter=None).read(DOCUMENTS, data, labels=True) if data else None
     said = constraints_of(votes, text_labels=suffix == ".csv")
     with _writing(terminal, output) as file:
-        (_write_csv if suffix == ".csv" else _write_jsonl)(rows_of(votes, documents), file)
+        (_write_csv if suffix == ".csv" else write_jsonl)(rows_of(votes, documents), file)
     if constraints is not None:
-        with replacing_text(constraints) as file:
+        with writing(constraints) as file:
             file.write(said.to_toml())
     for name in votes.silent:
         terminal.note(f"The rule {name!r} never votes, so there is no constraint on it.")
     _done(terminal, output, rows=len(votes), rules=len(votes.names), constraints=len(said))
     if output is not None and constraints is not None:
-        terminal.show(f"Next: {_next(votes, output, constraints)}")
+        columns = " ".join(f"--column {name}" for name in votes.names)
+        terminal.show(f"Next: tiltfit check {constraints} --data {output} {columns}")
 
 
 def _suffix(output: Path | None) -> str:
@@ -178,26 +162,10 @@ def _suffix(output: Path | None) -> str:
     return "" if output is None else Path(output.name.removesuffix(".gz")).suffix.lower() or "."
 
 
-def _next(votes: Votes, output: Path, constraints: Path) -> str:
-    columns = " ".join(f"--column {name}" for name in votes.names)
-    return f"tiltfit check {constraints} --data {output} {columns}"
-
-
-@contextmanager
-def _writing(terminal: Terminal, output: Path | None) -> Iterator[TextIO]:
-    if output is not None:
-        with replacing_text(output) as file:
-            yield file
-        return
-    if terminal.as_json:
+def _writing(terminal: Terminal, output: Path | None) -> AbstractContextManager[TextIO]:
+    if output is None and terminal.as_json:
         raise DataError("--json reports what was written, so it needs --output FILE.")
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8")
-    yield sys.stdout
-
-
-def _write_jsonl(rows: Iterable[dict[str, Any]], file: TextIO) -> None:
-    file.writelines(dumps(row, encoding="utf-8") + "\n" for row in rows)
+    return writing(output)
 
 
 def _write_csv(rows: Iterable[dict[str, Any]], file: TextIO) -> None:

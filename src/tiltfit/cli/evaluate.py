@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tiltfit.cli.options import DataArgument, DataOptions, JsonOnly, ModelArgument, command
-from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.tasks import columns_of, located, task_of
-from tiltfit.cli.terminal import Terminal, session
+from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import DataError, UnknownLabelError, did_you_mean
 
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from rich.table import Table
 
-    from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, SequenceDataset
     from tiltfit.report.segments import Score, TagScores
 
@@ -48,23 +46,20 @@ def evaluate(
         loaded = load(model)
         kind = task_of(ctx, model, loaded, data)
         if kind.is_sequences:
-            sequences = reading.sequences(data, labels=True)
-            with located(kind, sequences):
-                tag_scores = score_sequences(terminal, loaded, sequences)
-            counts = {"sequences": len(sequences), **tag_scores.to_dict()}
-            terminal.document({"model": str(model), "data": list(sequences.sources), **counts})
+            from tiltfit.report.segments import score_tags
+
+            rows, classes = reading.read(kind, data, labels=True), loaded.classes_.tolist()
+            with located(kind, rows):
+                tag_scores = score_tags(_true_tags(terminal, rows, classes), list(loaded.predict(rows.X)), classes)
+            counts = {"sequences": len(rows), **tag_scores.to_dict()}
+            terminal.document({"model": str(model), "data": list(rows.sources), **counts})
             show_tag_scores(terminal, tag_scores)
         else:
-            rows = reading.documents(data, labels=True, columns=columns_of(kind, loaded, reading.text))
-            scores = score_documents(loaded, rows, reading.label)
+            rows = reading.read(kind, data, labels=True, columns=columns_of(kind, loaded, reading.text))
+            truth = _true_classes(rows, list(loaded.classes_), reading.label)
+            scores = document_scores(loaded.predict_proba(rows.X), truth, [class_name(c) for c in loaded.classes_])
             terminal.document({"model": str(model), "data": list(rows.sources), **scores.document()})
             show_document_scores(terminal, scores)
-
-
-def score_documents(classifier: TiltClassifier, rows: Dataset, field: str) -> DocumentScores:
-    """Compare predictions with the labels, which stand in ``field``."""
-    truth = _true_classes(rows, list(classifier.classes_), field)
-    return document_scores(classifier.predict_proba(rows.X), truth, [class_name(c) for c in classifier.classes_])
 
 
 def _true_classes(rows: Dataset, classes: Sequence[Any], field: str) -> npt.NDArray[np.intp]:
@@ -165,17 +160,9 @@ def _confusions(scores: DocumentScores) -> list[str]:
     return ["", "Most frequent mistakes", *lines] if lines else []
 
 
-def score_sequences(terminal: Terminal, tagger: TiltTagger, rows: SequenceDataset) -> TagScores:
-    """Compare predictions with the tags. A tag that the tagger does not know counts as a mistake, and is noted."""
-    from tiltfit.report.segments import score_tags
-
-    classes = tagger.classes_.tolist()
-    truth = _true_tags(terminal, rows, classes)
-    return score_tags(truth, tagger.predict(rows.X), classes)
-
-
 def _true_tags(terminal: Terminal, rows: SequenceDataset, classes: list[Any]) -> list[list[Any] | None]:
-    """Return tags as classes: files of columns hold only text, so "1" must find a class 1."""
+    """Return tags as classes: files of columns hold only text, so "1" must find a class 1. A tag that the tagger does
+    not know counts as a mistake, and is noted."""
     index = {class_name(c): c for c in classes}
     unknown: Counter[str] = Counter()
     known = 0
@@ -205,12 +192,16 @@ def _true_tags(terminal: Terminal, rows: SequenceDataset, classes: list[Any]) ->
 
 def show_tag_scores(terminal: Terminal, scores: TagScores) -> None:
     """Show the scores as tables."""
+    all_of_them = scores.segment
+    segments = (
+        f"segment F1 {all_of_them.f1:.3f}   precision {all_of_them.precision:.3f}   recall {all_of_them.recall:.3f}"
+    )
     left_out = f" ({scores.unlabelled:,} without a label left out)" if scores.unlabelled else ""
     terminal.show(
         f"{count(scores.tokens, 'labelled token')}{left_out}",
         "",
         f"token accuracy {scores.accuracy:.3f}   macro-F1 {scores.macro_f1:.3f}",
-        *_segments(scores),
+        *([segments] if scores.segments else []),
         "",
         _score_table("label", "tokens", scores.labels),
     )
@@ -218,14 +209,6 @@ def show_tag_scores(terminal: Terminal, scores: TagScores) -> None:
         terminal.show("", _score_table("segment", "segments", scores.segments))
     if scores.partial:
         terminal.show("", f"{count(scores.partial, 'sequence')} only partly labelled: left out of the segments.")
-
-
-def _segments(scores: TagScores) -> list[str]:
-    if not scores.segments:
-        return []
-    all_of_them = scores.segment
-    numbers = f"precision {all_of_them.precision:.3f}   recall {all_of_them.recall:.3f}"
-    return [f"segment F1 {all_of_them.f1:.3f}   {numbers}"]
 
 
 def _score_table(what: str, unit: str, scores: Mapping[str, Score]) -> Table:

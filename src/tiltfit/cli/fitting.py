@@ -6,15 +6,15 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltfit.cli.options import DataOptions
-from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import count, progress_bar, proportions, size
 from tiltfit.cli.tasks import counts_of, labels_of, located
-from tiltfit.cli.terminal import Terminal
+from tiltfit.cli.terminal import Terminal, class_name
 from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
@@ -37,13 +37,9 @@ class Job:
     constraints: ConstraintSet | None
     classes: str | None
     ignore_labels: bool
-    parameters: dict[str, Any] = field(default_factory=dict)
-    output: Path = Path()
-    from_labels: int | None = None
-
-    @property
-    def is_tagging(self) -> bool:
-        return self.task.is_sequences
+    parameters: dict[str, Any]
+    output: Path
+    from_labels: int | None
 
 
 def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
@@ -52,7 +48,7 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
     _check_knowledge(job, rows)
     start = time.perf_counter()
     with progress_bar(terminal) as update:
-        classes = declared_classes(job, rows)
+        classes = declared_classes(job.task, job.classes, rows)
         estimator = estimator_of(job)(
             _constraints(job, rows, classes), classes=classes, callback=update, **job.parameters
         )
@@ -75,7 +71,7 @@ def estimator_of(job: Job) -> type[TiltClassifier] | type[TiltTagger]:
     """Return the class of the estimator to train."""
     from tiltfit import TiltClassifier, TiltTagger
 
-    return TiltTagger if job.is_tagging else TiltClassifier
+    return TiltTagger if job.task.is_sequences else TiltClassifier
 
 
 def _constraints(job: Job, rows: Dataset | SequenceDataset, classes: list[Any] | None) -> Sequence[Constraint]:
@@ -109,34 +105,30 @@ def _check_knowledge(job: Job, rows: Dataset | SequenceDataset) -> None:
 def nothing_to_learn(job: Job) -> DataError:
     """Return the error for data without labels where there are no constraints."""
     why = "the labels are ignored" if job.ignore_labels else f"no {job.task.position} has a label"
-    if job.is_tagging and job.data.label_column == "none" and not job.ignore_labels:
+    if job.task.is_sequences and job.data.label_column == "none" and not job.ignore_labels:
         why = "--label-column none leaves out all labels, those of JSONL also,"
-    where = "--label-column or --tags says where they are" if job.is_tagging else "--label names their field"
+    where = "--label-column or --tags says where they are" if job.task.is_sequences else "--label names their field"
     return DataError(
         f"There is nothing to learn from: {why} and there are no constraints. "
         f"Give --constraints FILE, or data with labels ({where}); or find clusters with --method em --model "
-        f"{'hmm' if job.is_tagging else 'naive_bayes'} --classes A,B,... ."
+        f"{'hmm' if job.task.is_sequences else 'naive_bayes'} --classes A,B,... ."
     )
 
 
-def declared_classes(job: Job, rows: Dataset | SequenceDataset) -> list[Any] | None:
+def declared_classes(task: Task, names: str | None, rows: Dataset | SequenceDataset) -> list[Any] | None:
     """Return ``--classes a,b`` as labels of the type that the data have: in JSON, 1 and "1" are two labels."""
-    if job.classes is None:
+    if names is None:
         return None
-    classes = [name.strip() for name in job.classes.split(",")]
+    classes: list[Any] = [name.strip() for name in names.split(",")]
     if not all(classes) or len(set(classes)) < len(classes):
-        raise DataError(f"--classes {job.classes!r} must be different names with commas between them, such as a,b.")
-    known = {class_name(label): label for label in labels_of(job.task, rows.y)}
-    if known and not any(isinstance(label, str) for label in known.values()):
-        return [known.get(name, _as_number(name)) for name in classes]
-    return list(classes)
-
-
-def _as_number(name: str) -> Any:
-    try:
-        return int(name)
-    except ValueError:
-        return name
+        raise DataError(f"--classes {names!r} must be different names with commas between them, such as a,b.")
+    known = {class_name(label): label for label in labels_of(task, rows.y)}
+    if not known or str in map(type, known.values()):
+        return classes
+    for k, name in enumerate(classes):
+        with suppress(ValueError):
+            classes[k] = known[name] if name in known else int(name)
+    return classes
 
 
 def in_words(counts: dict[str, int]) -> str:

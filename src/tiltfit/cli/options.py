@@ -1,9 +1,10 @@
 """Groups of options as dataclasses, and those that several commands share.
 
-A command names a group as the type of one parameter; ``command`` turns its fields into options:
+A command names a group as the type of one parameter; ``command`` turns its fields into options. An option of its own is
+a parameter whose default is an ``option``:
 
     @command
-    def evaluate(ctx: typer.Context, data: DataArgument, reading: DataOptions, output: OutputOptions) -> None: ...
+    def suggest(ctx: typer.Context, top: int = option(20, None, "How many.", "N"), *, reading: DataOptions) -> None: ...
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import typer
 from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
-    from tiltfit.data.readers import Dataset, DocumentStream, SequenceDataset, SequenceStream
+    from tiltfit.data.readers import DocumentStream, SequenceStream
     from tiltfit.samples.task import Task
 
 DATA = "Data"
@@ -51,6 +52,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     for name, parameter in inspect.signature(function).parameters.items():
         group, *more = get_args(hints[name]) or (hints[name],)
+        made = getattr(parameter.default, "metadata", {}).get("option")
+        if made is not None:
+            add(name, Annotated[hints[name], made], parameter.default.default)
+            continue
         if not is_dataclass(group):
             add(name, hints[name], parameter.default)
             continue
@@ -73,9 +78,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def option(default: Any, panel: str | None, help: str, metavar: str | None = None, *names: str) -> Any:
-    """Return a field of a group that is an option, named like the field unless ``names`` are given. The help shows the
-    default only if it is a word or a number."""
+def option(default: Any, panel: str | None, help: str, *words: str) -> Any:
+    """Return a field of a group, or the default of a parameter, that is an option. ``words``: its names, if it is not
+    called like the field, and what stands for its value in the help. That shows the default only if it is a word or a
+    number."""
+    names = [word for word in words if word.startswith("-")]
+    metavar = next((word for word in words if not word.startswith("-")), None)
     shown = default is not None and default is not False
     made = typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar, show_default=shown)
     return field(default=default, metadata={"option": made})
@@ -98,8 +106,8 @@ ClassesOption = Annotated[
 class OutputOptions:
     """What a command prints."""
 
-    as_json: bool = option(False, None, "Print one JSON document, for machines.", None, "--json")
-    quiet: bool = option(False, None, "Print errors only.", None, "--quiet", "-q")
+    as_json: bool = option(False, None, "Print one JSON document, for machines.", "--json")
+    quiet: bool = option(False, None, "Print errors only.", "--quiet", "-q")
 
 
 JsonOnly = Annotated[OutputOptions, Only("as_json")]
@@ -137,23 +145,12 @@ class DataOptions:
         """The delimiter that was typed."""
         return "\t" if self.delimiter in ("\\t", "tab") else self.delimiter  # a tab is hard to type in a shell
 
-    def documents(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Dataset:
-        """Read DATA as documents; ``columns`` if the user named none."""
-        from tiltfit.data.readers import read
+    def read(self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Any:
+        """Read DATA as a ``Dataset`` or ``SequenceDataset``. ``columns``: of documents, unless the user named some; of
+        sequences, besides those that the user named."""
+        from tiltfit.data.readers import read, read_sequences
 
-        return read(list(sources), **self._of_documents(labels, columns))
-
-    def sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
-        """Read DATA as sequences; ``columns`` besides those that the user named."""
-        from tiltfit.data.readers import read_sequences
-
-        return read_sequences(list(sources), **self._of_sequences(labels, columns))
-
-    def read(
-        self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()
-    ) -> Dataset | SequenceDataset:
-        """Read DATA as the task needs them."""
-        return (self.sequences if task.is_sequences else self.documents)(sources, labels=labels, columns=columns)
+        return (read_sequences if task.is_sequences else read)(list(sources), **self._given(task, labels, columns))
 
     def chunks(
         self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = (), **how: Any
@@ -161,25 +158,21 @@ class DataOptions:
         """Read DATA in chunks. ``how``: size, on_error and skip of a stream."""
         from tiltfit.data.readers import stream, stream_sequences
 
-        if task.is_sequences:
-            return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
-        return stream(list(sources), **self._of_documents(labels, columns), **how)
+        given = self._given(task, labels, columns) | how
+        return stream_sequences(list(sources), **given) if task.is_sequences else stream(list(sources), **given)
 
-    def _of_documents(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
-        return {
-            "format": self.format,
-            "text": self.text,
-            "label": self.label if labels else None,
-            "columns": self.column or columns,
-            "delimiter": self.tab_or_delimiter,
-        }
-
-    def _of_sequences(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
-        return {
-            "format": self.format,
+    def _given(self, task: Task, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
+        """The keywords of the readers."""
+        given: dict[str, Any] = {"format": self.format, "delimiter": self.tab_or_delimiter}
+        if not task.is_sequences:
+            return given | {
+                "text": self.text,
+                "label": self.label if labels else None,
+                "columns": self.column or columns,
+            }
+        return given | {
             "token": self.token_column,
             "label": self._label_column if labels else None,
-            "delimiter": self.tab_or_delimiter,
             "unlabelled": self.unlabelled or (),
             "blank": self.blank,
             "tokens": self.tokens,

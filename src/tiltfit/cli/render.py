@@ -1,19 +1,24 @@
-"""Pieces of output that several commands print: counts, tables, a progress bar."""
+"""Pieces of output that several commands share: counts, tables, a progress bar, text files."""
 
 from __future__ import annotations
 
+import gzip
+import io
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, TextIO
 
-from tiltfit.cli.terminal import Terminal, one_line
+from tiltfit.cli.terminal import Terminal, dumps, one_line
 from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+
+    from tiltfit.methods.history import Round
 
 _BAR = 30  # widest bar, in characters
 
@@ -65,19 +70,6 @@ def proportions(names: Sequence[str], predicted: Mapping[str, int], unit: str = 
     return shown
 
 
-class Round(Protocol):
-    """The argument of an estimator's callback, once per round."""
-
-    @property
-    def round(self) -> int: ...
-    @property
-    def max_iter(self) -> int: ...
-    @property
-    def objective(self) -> float: ...
-    @property
-    def worst_violation(self) -> float: ...
-
-
 @contextmanager
 def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
     """Yield a callback for an estimator that shows round, objective and worst violation on stderr.
@@ -106,3 +98,33 @@ def progress_bar(terminal: Terminal) -> Iterator[Callable[[Round], None]]:
             progress.update(task, description=name, completed=now.round, total=now.max_iter, state=state)
 
         yield update
+
+
+@contextmanager
+def writing(path: Path | None, *, utf8: bool = True) -> Iterator[TextIO]:
+    """Open a text file that takes the place of ``path`` if the block ends well, and is discarded if it does not.
+    Without a path it is stdout, in UTF-8 on request."""
+    if path is None:
+        if utf8 and hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(encoding="utf-8")
+        yield sys.stdout
+        return
+    from tiltfit.storage.atomic import replacing
+
+    # A pipe or a device is written to: putting a file in its place would destroy it.
+    special = path.exists() and not path.is_file()
+    with path.open("wb") if special else replacing(path) as raw:
+        # No name and no time inside: the same text gives the same bytes.
+        packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else None
+        file = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="")
+        try:
+            yield file
+        finally:
+            file.detach()  # flushes; whoever opened the file below closes it
+            if packed is not None:
+                packed.close()
+
+
+def write_jsonl(rows: Iterable[dict[str, Any]], file: TextIO) -> None:
+    """Write one object per line."""
+    file.writelines(dumps(row, encoding=file.encoding) + "\n" for row in rows)

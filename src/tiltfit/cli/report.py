@@ -8,9 +8,17 @@ from typing import Annotated
 
 import typer
 
-from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, ModelArgument, OutputOptions, check_output, command
-from tiltfit.cli.predictions import replacing_text
-from tiltfit.cli.render import size
+from tiltfit.cli.options import (
+    DATA,
+    DATA_HELP,
+    DataOptions,
+    ModelArgument,
+    OutputOptions,
+    check_output,
+    command,
+    option,
+)
+from tiltfit.cli.render import size, writing
 from tiltfit.cli.tasks import columns_of, located, task_of
 from tiltfit.cli.terminal import session
 from tiltfit.errors import UnsupportedError
@@ -23,8 +31,8 @@ def report(
     ctx: typer.Context,
     *,
     model: ModelArgument,
-    data: Annotated[list[str], typer.Option("--data", "-d", help=f"{DATA_HELP} Repeatable.", rich_help_panel=DATA)],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page to write, such as report.html; -: stdout.")],
+    data: list[str] = option(..., DATA, f"{DATA_HELP} Repeatable.", "--data", "-d"),
+    output: Path = option(..., None, "The page to write, such as report.html; -: stdout.", "--output", "-o"),
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of MODEL")
     ] = None,
@@ -52,7 +60,7 @@ def report(
         if output == STDOUT:
             sys.stdout.buffer.write(page.html.encode("utf-8"))
             return
-        with replacing_text(output) as file:
+        with writing(output) as file:
             file.write(page.html)
         terminal.document({"model": str(model), "data": data, "output": str(output), "sections": page.headings})
         terminal.show(f"Wrote {output} ({size(output)}): {', '.join(page.headings)}.")

@@ -5,21 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from tiltfit.cli.checkpoint import Place
 from tiltfit.cli.fitting import Job, in_words, show_report
-from tiltfit.cli.online_options import Plan
-from tiltfit.cli.predictions import class_name
 from tiltfit.cli.render import count, size
-from tiltfit.cli.terminal import Terminal, one_line
+from tiltfit.cli.terminal import Terminal, class_name, one_line
 from tiltfit.language.prose import rough_percent
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
+    from rich.progress import Progress
 
     from tiltfit import TiltClassifier, TiltTagger
+    from tiltfit.cli.online import Plan
     from tiltfit.report.constraints import ConstraintReport
     from tiltfit.report.entry import Entry
 
@@ -44,7 +42,6 @@ class Watch:
         self._terminal, self._plan, self._noun = terminal, plan, noun
         self._start = time.perf_counter()
         self._bar: Progress | None = None
-        self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
         if self._terminal.quiet or not self._terminal.err.is_terminal:
@@ -54,22 +51,21 @@ class Watch:
         columns = (SpinnerColumn(), BarColumn(bar_width=16), TextColumn("{task.description}"), TimeElapsedColumn())
         self._bar = Progress(*columns, console=self._terminal.err, transient=True)
         self._bar.start()
-        self._task = self._bar.add_task("reading", total=None)
+        self._bar.add_task("reading", total=None)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def show(self, status: Status) -> None:
         """Show the live line, after every chunk."""
-        if self._bar is not None and self._task is not None:
+        if self._bar is not None:
             total = None if status.share is None else 1.0
             completed = min(0.999, status.share or 0.0)  # a complete bar stops its clock, and may have another pass
-            self._bar.update(self._task, description=self._line(status, short=True), completed=completed, total=total)
+            line = self._line(status, short=True)
+            self._bar.update(self._bar.task_ids[0], description=line, completed=completed, total=total)
 
     def checkpoint(self, status: Status) -> None:
         """Print a line when the model has been written."""
@@ -116,7 +112,7 @@ def show_end(
 ) -> None:
     """Show what was learned from and the constraints. ``learned``: instances since the command was given, in so many
     seconds."""
-    counts = place.counts(tagged=job.is_tagging)
+    counts = place.counts(tagged=job.task.is_sequences)
     report, is_all = model.constraint_report_, learned >= place.passes * place.rows
     terminal.document(
         {

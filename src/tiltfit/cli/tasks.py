@@ -135,14 +135,16 @@ def noun_of(task: Task) -> str:
 def columns_of(task: Task, model: TiltClassifier | TiltTagger, text: str) -> list[str]:
     """Return the columns that a model needs besides text or tokens, so that they need not be named again."""
     if task.is_sequences:
-        return columns_named(model.constraints_)
+        return columns_named(task, model.constraints_)
     return [name for name in getattr(model, "columns_in_", ()) if name != text]
 
 
-def columns_named(constraints: ConstraintSet | None) -> list[str]:
+def columns_named(task: Task, constraints: ConstraintSet | None) -> list[str]:
     """Return the columns that constraints on sequences look at, so that they need not be named again."""
     from tiltfit.language.document import to_document
 
+    if not task.is_sequences:
+        return []
     found: list[str] = []
 
     def note(part: dict[str, Any]) -> None:

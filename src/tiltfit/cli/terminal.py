@@ -18,11 +18,13 @@ import logging
 import math
 import os
 import re
+import signal
 import sys
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
@@ -108,15 +110,24 @@ def dumps(document: Any, *, encoding: str | None, indent: int | None = None) -> 
 
 def plain(value: Any) -> Any:
     """Return ``value`` made of the types that JSON has."""
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
     if hasattr(value, "tolist"):  # NumPy arrays and scalars
         return plain(value.tolist())
-    if not isinstance(value, str | int | float | None):
-        return str(value)
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    match value:
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [plain(v) for v in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case str() | int() | None:
+            return value
+    return str(value)
+
+
+def class_name(value: Any) -> str:
+    """Return a class as the text that JSON uses for keys: true and false in lower case, as in files."""
+    value = plain(value)
+    return str(value).lower() if value is True or value is False else str(value)
 
 
 @contextmanager
@@ -203,6 +214,56 @@ def _notes(terminal: Terminal, options: Mapping[str, str]) -> Iterator[None]:
             yield
     finally:
         logger.removeHandler(handler)
+
+
+# Ctrl-C and SIGTERM, while a chunk is learned or the model is written.
+
+_Handler = Callable[[int, FrameType | None], Any]
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: somebody other than the user wants the command to end."""
+
+    code = TERMINATED
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let SIGTERM interrupt the block as Ctrl-C does."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    with _handling(stop, signal.SIGTERM):
+        yield
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait until the block is done: a run cannot be resumed from half a chunk."""
+    caught: list[int] = []
+    with _handling(lambda number, frame: caught.append(number), signal.SIGINT, signal.SIGTERM):
+        yield
+    if caught:
+        raise Terminated if caught[0] == signal.SIGTERM else KeyboardInterrupt
+
+
+@contextmanager
+def _handling(handler: _Handler, *numbers: signal.Signals) -> Iterator[None]:
+    """Handle signals in this way, unless they are ignored (``nohup``, background jobs)."""
+    before: dict[signal.Signals, Any] = {}
+    try:
+        for number in numbers:
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                before[number] = signal.signal(number, handler)
+    except ValueError:  # not the main thread, which alone is interrupted
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)
 
 
 # The library names its parameters (``batch_size=0``); a command shows what is typed there. This is for display

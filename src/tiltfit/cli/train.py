@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from tiltfit.cli.checkpoint import EarlierRun, described
 from tiltfit.cli.fitting import Job, fit, read_constraints
-from tiltfit.cli.online import learn
-from tiltfit.cli.online_options import OnlineOptions, Plan, online_parameters, refuse_mixture
+from tiltfit.cli.online import Plan, learn
 from tiltfit.cli.options import (
     ClassesOption,
     DataArgument,
@@ -19,10 +17,11 @@ from tiltfit.cli.options import (
     TaskOption,
     check_output,
     command,
+    option,
 )
 from tiltfit.cli.tasks import choose_task, columns_named, columns_of, task_of
 from tiltfit.cli.terminal import session
-from tiltfit.cli.training_options import TrainingOptions
+from tiltfit.cli.training_options import OnlineOptions, TrainingOptions, online_parameters, refuse_mixture
 
 
 @command
@@ -30,22 +29,16 @@ def train(
     ctx: typer.Context,
     *,
     data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The .tilt file to write.", show_default=False)],
-    constraints: Annotated[
-        Path | None,
-        typer.Option("--constraints", "-c", help="TOML file of statements; see `tiltfit check`.", show_default=False),
-    ] = None,
-    constraints_from_labels: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Also state what the labels show: for each label the N most confident statements.",
-            show_default=False,
-        ),
-    ] = None,
+    output: Path = option(..., None, "The .tilt file to write.", "--output", "-o"),
+    constraints: Path | None = option(
+        None, None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"
+    ),
+    constraints_from_labels: int | None = option(
+        None, None, "Also state what the labels show: for each label the N most confident statements.", "N"
+    ),
     task: TaskOption = "auto",
     classes: ClassesOption = None,
-    ignore_labels: Annotated[bool, typer.Option("--ignore-labels", help="Train as if nothing were labelled.")] = False,
+    ignore_labels: bool = option(False, None, "Train as if nothing were labelled.", "--ignore-labels"),
     reading: DataOptions,
     training: TrainingOptions,
     streaming: OnlineOptions,
@@ -65,7 +58,7 @@ def train(
             kind = task_of(ctx, earlier.path, earlier.model, data)
         parameters = training.parameters(kind)
         job = Job(kind, data, reading, statements, classes, ignore_labels, parameters, output, constraints_from_labels)
-        columns = columns_named(statements) if kind.is_sequences else []
+        columns = columns_named(kind, statements)
         if not streaming.online:
             fit(terminal, job, columns)
             return

@@ -1,14 +1,18 @@
-"""Options that say how to train, as the parameters of an estimator; and ``--method-option NAME=VALUE``."""
+"""Options that say how to train, as the parameters of an estimator: those of all data, ``--method-option NAME=VALUE``,
+and those of ``--online``, with which some others do not go."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiltfit.cli.options import Only, option
-from tiltfit.errors import DataError, did_you_mean
+import typer
+
+from tiltfit.cli.options import Only, option, spelled
+from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 
 if TYPE_CHECKING:
     from tiltfit.samples.task import Task
@@ -16,15 +20,14 @@ if TYPE_CHECKING:
 TRAINING = "Training (defaults: those of TiltClassifier and TiltTagger)"
 CLASSIFIER = "Training: classifiers"
 TAGGER = "Training: taggers"
+ONLINE = "Training: streams"
+CHECKPOINT = 50_000
+HASHING = 2**18  # columns for the attributes of tokens
 _WORDS = {"true": True, "false": False, "none": None}
 
 # Parameters of the estimators, by the name of the option.
 _SHARED = {name: name for name in ("model", "method", "alpha", "beta", "gamma", "scale", "solver", "init", "max_iter",
                                    "tol")} | {"jobs": "n_jobs", "seed": "random_state"}  # fmt: skip
-_OWN: dict[str, tuple[str, ...]] = {
-    "classify": ("vectorizer",),
-    "tag": ("weights", "inference", "valid_only", "boundaries"),
-}
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,9 @@ class TrainingOptions:
         None, TAGGER, "auto, exact or sampled: how statistics of whole sequences are inferred."
     )
     valid_only: bool = option(
-        False, TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.", None, "--valid-only"
+        False, TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.", "--valid-only"
     )
-    boundaries: bool = option(
-        False, TAGGER, "Weights for the first and the last label of a sequence.", None, "--boundaries"
-    )
+    boundaries: bool = option(False, TAGGER, "Weights for the first and the last label of a sequence.", "--boundaries")
 
     @property
     def lexicon_files(self) -> list[str]:
@@ -75,7 +76,8 @@ class TrainingOptions:
 
     def parameters(self, task: Task) -> dict[str, Any]:
         """Return the parameters of the task's estimator that were given."""
-        names = _SHARED | {name: name for name in _OWN[task.name]}
+        own = ("weights", "inference", "valid_only", "boundaries") if task.is_sequences else ("vectorizer",)
+        names = _SHARED | dict(zip(own, own, strict=True))
         chosen = {target: getattr(self, name) for name, target in names.items()}
         given = {name: value for name, value in chosen.items() if value is not None and value is not False}
         if self.method_option:
@@ -103,15 +105,6 @@ ComparedTraining = Annotated[
     TrainingOptions,
     Only("alpha", "beta", "gamma", "scale", "init", "max_iter", "tol", "jobs", "vectorizer", "inference"),
 ]
-
-
-@dataclass(frozen=True)
-class MethodOptions:
-    """Options of the methods that are compared."""
-
-    method_option: list[str] | None = option(
-        None, TRAINING, "Option of one of the methods, such as codl.tau=0.5; repeatable.", "METHOD.NAME=VALUE"
-    )
 
 
 def method_options(given: Iterable[str]) -> dict[str, Any]:
@@ -177,3 +170,101 @@ def _value(name: str, text: str) -> Any:
                 parameter="method_options",
             ) from error
     return text
+
+
+@dataclass(frozen=True)
+class OnlineOptions:
+    """How to learn from a stream; None is the default that the help names."""
+
+    online: bool = option(
+        False,
+        ONLINE,
+        "Learn from DATA as it is read; it need not fit into memory. OUTPUT is a checkpoint.",
+        "--online",
+    )
+    passes: int | None = option(None, ONLINE, "Read DATA this many times (default: once).", "N")
+    horizon: int | None = option(
+        None, ONLINE, "The largest number of documents or sequences that count (default: all read).", "N"
+    )
+    checkpoint: int | None = option(
+        None, ONLINE, f"Write OUTPUT after every N documents or sequences (default: {CHECKPOINT:,}).", "N"
+    )
+    resume: bool = option(
+        False, ONLINE, "Continue an interrupted run from its OUTPUT, if there is one; same options.", "--resume"
+    )
+    fresh: bool = option(False, ONLINE, "Begin again even if OUTPUT holds an earlier run.", "--fresh")
+    begin_from: Path | None = option(
+        None, ONLINE, "Continue from a model that was trained with --online, with new DATA.", "MODEL", "--from"
+    )
+    on_error: str | None = option(
+        None,
+        ONLINE,
+        "fail (the default) at a malformed line or a label that is not a class, or skip and count it.",
+        "WHAT",
+    )
+    batch_size: int | None = option(
+        None, ONLINE, "Documents or sequences per step (default: 64 or 16; printed: 1).", "N"
+    )
+    steps: str | None = option(None, ONLINE, "adaptive (the default), or printed as in the paper.", "WHICH")
+    eta0: float | None = option(None, ONLINE, "Size of the first printed step (default: 0.1).", "X")
+    verbose: bool = option(False, ONLINE, "Show all constraints at every checkpoint.", "--verbose")
+
+    @property
+    def learner(self) -> dict[str, Any]:
+        """The options of the learner that were given, as ``online=`` takes them."""
+        return {name: value for name in _LEARNER if (value := getattr(self, name)) is not None}
+
+
+_OWN = tuple(field.name for field in fields(OnlineOptions) if field.name != "online")
+_LEARNER = ("steps", "eta0", "batch_size", "horizon")
+
+_SENSELESS = {
+    "tol": "each instance is looked at once; --passes says how often DATA is read",
+    "max_iter": "there are no rounds; --passes says how often DATA is read",
+    "init": "a stream begins at zero, or with --from where another ended",
+    "constraints_from_labels": "not all labels are known beforehand; state constraints with --constraints",
+    "min_count": "the frequency of an attribute is not known beforehand; attributes are hashed (--hashing N)",
+}
+_VALUES = {"solver": ("online", "auto"), "vectorizer": ("hashing", "auto"), "weights": ("all",)}
+
+# Options that a model to continue from has fixed.
+_FIXED = (
+    "constraints", "classes", "model", "method", "method_option", "alpha", "beta", "gamma", "scale", "seed",
+    "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only", "boundaries", *_LEARNER,
+)  # fmt: skip
+
+
+def online_parameters(online: OnlineOptions, task: Task, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the estimator's parameters online: words and attributes are hashed, since new ones may come."""
+    hashed: dict[str, Any] = {"vectorizer": "hashing"}
+    if task.is_sequences:
+        hashed = {"features": {"hashing": HASHING, **given.get("features", {})}}
+    # The same seed whenever none is given, so that the same stream gives the same file.
+    return {"solver": "online", "online": online.learner or None, "random_state": 0, **given, **hashed}
+
+
+def refuse_mixture(ctx: typer.Context) -> None:
+    """Refuse options that make no sense online and, without ``--online``, those that make sense only there."""
+    given = {name: value for name, value in ctx.params.items() if value not in (None, [], ()) and value is not False}
+    if not given.get("online"):
+        for name in _OWN:
+            if name in given:
+                raise UnsupportedError(f"{spelled(name)} is for streams. Add --online, or leave it out.")
+        return
+    for name, why in _SENSELESS.items():
+        if name in given:
+            raise UnsupportedError(f"{spelled(name)} does not go with --online: {why}. Leave it out.")
+    for name, known in _VALUES.items():
+        if name in given and given[name] not in known:
+            raise UnsupportedError(
+                f"--{name} {given[name]} needs all data at once, so it does not go with --online. Use --{name} "
+                f"{known[0]}, or leave it out."
+            )
+    if "resume" in given and "fresh" in given:
+        raise UnsupportedError("--resume continues a run and --fresh begins it again: leave one of them out.")
+    if "eta0" in given and given.get("steps") != "printed":
+        raise UnsupportedError("--eta0 is the size of printed steps. Add --steps printed, or leave it out.")
+    if "begin_from" in given:
+        for name in _FIXED:
+            if name in given:
+                raise UnsupportedError(f"{spelled(name)} is fixed by {given['begin_from']} (--from). Leave it out.")

@@ -67,11 +67,10 @@ def cells(methods: Any, shared: Mapping[str, Any], estimator: type[TiltEstimator
 def _named(methods: Any) -> list[tuple[str, Any]]:
     if isinstance(methods, str):
         methods = list(METHODS) if methods == ALL else [word.strip() for word in methods.split(",")]
-    if isinstance(methods, Mapping):
-        return [(str(name), given) for name, given in methods.items()]
     if not isinstance(methods, Iterable):
         raise DataError(f"methods={methods!r:.80} must be 'all', a list of methods, or a dict of names and parameters.")
-    return [(word if isinstance(word, str) else repr(word), word) for word in methods]
+    named = methods.items() if isinstance(methods, Mapping) else ((word, word) for word in methods)
+    return [(str(name), given) for name, given in named]
 
 
 def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], estimator: type[TiltEstimator]) -> Cell:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from tiltfit.comparison.bootstrap import LEVEL, judged
 from tiltfit.comparison.cells import Cell, cells
-from tiltfit.comparison.figures import Evidence, gather
-from tiltfit.comparison.isolation import packed, possible, run_apart
+from tiltfit.comparison.figures import LEVEL, Evidence, gather, judged
 from tiltfit.comparison.parts import Parts, prepare
 from tiltfit.comparison.result import Comparison, Row, plain
-from tiltfit.comparison.worker import Done, Failed, run
+from tiltfit.comparison.worker import Done, Failed, packed, run, run_apart
 from tiltfit.estimators.options import check_whole
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.segments import segments_by_sequence
@@ -90,15 +89,15 @@ def compare(
     parts = prepare(constraints, X, y, test, task=task, classes=classes, labelled=labelled, seed=seed)
     asked = cells(methods, parameters, parts.work.estimator)
     found = _run_all(parts, asked, isolate, progress)
-    done = [k for k, one in enumerate(found) if isinstance(one, Done)]
-    evidence = [_evidence(parts, one) for one in found if isinstance(one, Done)]
+    done = [k for k, one in enumerate(found) if one.status == "ok"]
+    evidence = [_evidence(parts, one) for one in found if one.status == "ok"]
     figures = dict(zip(done, judged(evidence, draws, np.random.default_rng([seed, 1])), strict=True))
     rows = [_row(parts, cell, one, figures.get(k)) for k, (cell, one) in enumerate(zip(asked, found, strict=True))]
     return Comparison(
         task=parts.work.task.name,
         rows=tuple(rows),
         reference=asked[done[0]].name if done else None,
-        train=parts.train,
+        train=parts.work.n,
         labelled=parts.labelled,
         test=len(parts.judged),
         positions=int(parts.known.sum()),
@@ -109,14 +108,14 @@ def compare(
 
 
 def _run_all(parts: Parts, asked: tuple[Cell, ...], isolate: bool, progress: Progress | None) -> list[Done | Failed]:
-    apart = isolate and possible()
+    apart = isolate and bool(sys.executable)  # embedded interpreters do not say where they are
     work = packed(parts.work, "X, y, the constraints or X_test") if apart else b""
     found: list[Done | Failed] = []
     for k, cell in enumerate(asked):
         if progress is not None:
             progress(k + 1, len(asked), cell.name)
         one = run_apart(work, cell) if apart and cell.is_known else run(parts.work, cell)
-        if isinstance(one, Failed):
+        if one.status != "ok":
             logger.info("%s %s: %s", cell.name, one.status, one.reason)
             logger.debug("%s", one.trace)
         else:
@@ -146,7 +145,7 @@ def _notes(cell: Cell, parts: Parts) -> list[str]:
 def _row(parts: Parts, cell: Cell, one: Done | Failed, figures: Any) -> Row:
     parameters = plain({name: value for name, value in cell.parameters.items() if name not in ("method", "model")})
     model = cell.parameters.get("model")
-    if isinstance(one, Failed):
+    if one.status != "ok":
         return Row(cell.name, cell.method, model, parameters, one.status, one.reason, notes=cell.notes)
     violation, constraint = one.worst if one.worst is not None else (None, None)
     return Row(
@@ -154,7 +153,7 @@ def _row(parts: Parts, cell: Cell, one: Done | Failed, figures: Any) -> Row:
         method=cell.method,
         model=one.model,
         parameters=parameters,
-        status="ok",
+        status=one.status,
         figures=figures,
         worst_violation=violation,
         worst_constraint=constraint,

@@ -19,14 +19,13 @@ from tiltfit.arrays import IntArray
 from tiltfit.comparison.figures import Truth
 from tiltfit.comparison.worker import Work
 from tiltfit.data.inputs import Inputs
-from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.estimators.development import naming_dev
 from tiltfit.estimators.options import check_whole
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.samples.labels import as_objects, row_targets, tag_targets
-from tiltfit.samples.task import DOCUMENTS, task_named
+from tiltfit.samples.task import task_named
 
 _TEST = "test=(X_test, y_test)"
 
@@ -40,7 +39,6 @@ class Parts:
     names: list[Any]
     codes: IntArray
     offsets: IntArray
-    train: int
     labelled: int
 
     @property
@@ -93,12 +91,12 @@ def prepare(
     marked = np.unique(np.searchsorted(offsets, np.flatnonzero(codes >= 0), side="right") - 1)
     values, kept = _keep(y, marked, labelled, np.random.default_rng([seed, 0]))
     with naming_dev(_TEST, "test"):
-        truth = _test_tags if kind.is_sequences else _test_labels
-        all_names, test_codes, test_offsets = truth(X_test, y_test, names)
+        tested = kind.read(X_test)
+        all_names, test_codes = (_test_tags if kind.is_sequences else _test_labels)(tested, y_test, names)
         if not np.any(test_codes >= 0):
             raise DataError("nothing is labelled, so there is nothing to judge by.")
-    work = Work(kind, said, names, X, values, X_test, seed)
-    return Parts(work, all_names, test_codes, test_offsets, len(offsets) - 1, kept)
+    work = Work(kind, said, names, X, values, len(offsets) - 1, X_test, seed)
+    return Parts(work, all_names, test_codes, _offsets(tested), kept)
 
 
 def _pair(test: Any) -> tuple[Any, Any]:
@@ -107,9 +105,6 @@ def _pair(test: Any) -> tuple[Any, Any]:
     if test[1] is None:
         raise DataError(f"{_TEST} needs labels, but y_test is None.")
     return test[0], test[1]
-
-
-Encoded = tuple[list[Any], IntArray, IntArray]  # labels, the number of each position's, where instances begin
 
 
 def _offsets(inputs: Inputs) -> IntArray:
@@ -127,24 +122,21 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
         raise DataError(f"labelled={labelled}, but only {len(marked)} of the training data have labels.")
     if y is None:
         return None, 0
-    values: list[Any] = [None] * len(y)
-    known = y if isinstance(y, list | tuple) else as_objects(y)
-    for i in rng.permutation(marked)[: int(labelled)].tolist():
-        values[i] = known[i]
-    return values, int(labelled)
+    kept = {*rng.permutation(marked)[: int(labelled)].tolist()}
+    return [value if i in kept else None for i, value in enumerate(as_objects(y))], int(labelled)
 
 
-def _test_labels(X: Any, y: Any, names: list[Any]) -> Encoded:
-    inputs, respelt = DOCUMENTS.read(X), _spellings(names)
-    values = [value if isinstance(value, list | tuple) else respelt.get(str(value), value) for value in as_objects(y)]
-    codes = row_targets(values, inputs.n, names).labels
-    return names, codes, _offsets(inputs)
+def _test_labels(inputs: Any, y: Any, names: list[Any]) -> tuple[list[Any], IntArray]:
+    """The labels, and the number of each document's."""
+    respelt = _spellings(names)
+    values = [respelt.get(str(value), value) for value in as_objects(y)]
+    return names, row_targets(values, inputs.n, names).labels
 
 
-def _test_tags(X: Any, y: Any, names: list[Any]) -> Encoded:
-    """Labels that no model knows come after the others: all of them are mistakes."""
-    sequences, respelt = as_sequences(X), _spellings(names)
-    found, codes, _ = tag_targets(y, sequences, named=names, least=1)
+def _test_tags(inputs: Any, y: Any, names: list[Any]) -> tuple[list[Any], IntArray]:
+    """The same of tokens. Labels that no model knows come after the others: all of them are mistakes."""
+    respelt = _spellings(names)
+    found, codes, _ = tag_targets(y, inputs, named=names, least=1)
     number = {exact(name): k for k, name in enumerate(names)}
     all_names, table = list(names), np.full(len(found) + 1, -1, dtype=np.intp)
     for k, label in enumerate(found.tolist()):
@@ -157,7 +149,7 @@ def _test_tags(X: Any, y: Any, names: list[Any]) -> Encoded:
         table[k] = number[exact(plain)]
     codes = table[codes]
     _warn_unknown(codes, all_names, len(names))
-    return all_names, codes, sequences.offsets
+    return all_names, codes
 
 
 def _warn_unknown(codes: IntArray, names: list[Any], n_known: int) -> None:

@@ -9,32 +9,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiltfit.comparison.figures import METRICS, Metric
+from tiltfit.comparison.figures import METRICS, Figure, Metric
 from tiltfit.errors import DataError, FileError, did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 VERSION = 1
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A figure with its interval, and how much it is above that of the reference, with the interval of that."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-    difference: float | None = None
-    difference_low: float | None = None
-    difference_high: float | None = None
-
-    @property
-    def differs(self) -> bool:
-        """True if the interval of the difference leaves out 0."""
-        if self.difference_low is None or self.difference_high is None:
-            return False
-        return self.difference_low > 0 or self.difference_high < 0
 
 
 @dataclass(frozen=True)
@@ -177,12 +158,13 @@ def _row_of_dict(document: Mapping[str, Any]) -> Row:
 
 def plain(value: Any) -> Any:
     """A value that JSON has, as it is; anything else as its text."""
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    if isinstance(value, float):
-        return value if abs(value) < float("inf") else repr(value)
-    if isinstance(value, Mapping):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(v) for v in value]
+    match value:
+        case None | str() | int():
+            return value
+        case float():
+            return value if abs(value) < float("inf") else repr(value)
+        case Mapping():
+            return {str(k): plain(v) for k, v in value.items()}
+        case list() | tuple():
+            return [plain(v) for v in value]
     return repr(value)[:200]

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tiltfit.comparison.figures import Metric
-from tiltfit.comparison.result import Comparison, Figure, Row
+from rich.box import SIMPLE_HEAD
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tiltfit.comparison.figures import Figure, Metric
+from tiltfit.comparison.result import Comparison, Row
 from tiltfit.report.plots import printable
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 _HEADINGS = {
     "macro_f1": "macro\nF1",
@@ -24,8 +25,6 @@ _HEADINGS = {
 
 def tables(comparison: Comparison) -> list[RenderableType]:
     """The parts to show, top to bottom."""
-    from rich.text import Text
-
     done = [row for row in comparison if row.ok]
     shown: list[RenderableType] = [Text(_title(comparison)), Text(""), _figures(comparison)]
     if len(done) > 1:
@@ -57,6 +56,13 @@ def seconds(s: float) -> str:
     return f"{s:.2f}" if s < 1 else f"{s:.1f}" if s < 100 else f"{s:,.0f}"
 
 
+_COSTS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "worst_violation": ("worst\nviolation", "{:.1%}".format),
+    "seconds": ("seconds", seconds),
+    "memory": ("peak\nmemory", memory),
+}
+
+
 def _title(comparison: Comparison) -> str:
     unit = "sequences" if comparison.task == "tag" else "documents"
     tokens = f" ({comparison.positions:,} tokens)" if comparison.task == "tag" else ""
@@ -66,21 +72,21 @@ def _title(comparison: Comparison) -> str:
 
 def _figures(comparison: Comparison) -> Table:
     table = _table("method", [_HEADINGS.get(m.key, m.title) for m in comparison.metrics])
-    for heading in ("worst\nviolation", "seconds", "peak\nmemory"):
+    for heading, _ in _COSTS.values():
         table.add_column(heading, justify="right", no_wrap=True)
-    best = _Best(comparison)
+    best = _best(comparison)
     for row in comparison:
         if not row.ok:
-            table.add_row(_text(row.name), _dim(row.status), *["-"] * (len(comparison.metrics) + 2))
+            table.add_row(_text(row.name), Text(row.status, style="dim"), *["-"] * (len(comparison.metrics) + 2))
             continue
-        cells = [_two(_three(row.figures[m.key].value), _interval(row.figures[m.key]), best.is_best(row, m.key))
-                 for m in comparison.metrics]  # fmt: skip
-        rest = [
-            best.cell(row, "worst_violation", lambda v: f"{v:.1%}"),
-            best.cell(row, "seconds", seconds),
-            best.cell(row, "memory", memory),
-        ]
-        table.add_row(_text(row.name), *cells, *rest)
+        cells = []
+        for key in (m.key for m in comparison.metrics):
+            figure = row.figures[key]
+            cells.append(_two(_three(figure.value), _interval(figure), bold=figure.value == best.get(key)))
+        for key, (_, told) in _COSTS.items():
+            value = getattr(row, key)
+            cells.append(_two("-") if value is None else _two(told(value), bold=value == best.get(key)))
+        table.add_row(_text(row.name), *cells)
     if comparison.n_bootstrap:
         table.caption = f"below each figure its {comparison.level:.0%} interval ({comparison.n_bootstrap:,} draws)"
     return table
@@ -96,43 +102,28 @@ def _differences(comparison: Comparison, done: Sequence[Row]) -> Table:
             continue
         figures = [(metric, row.figures[metric.key]) for metric in metrics]
         table.add_row(
-            _text(row.name), *(_two(f"{f.difference:+.3f}", _spread(f), False, _colour(m, f)) for m, f in figures)
+            _text(row.name), *(_two(f"{f.difference:+.3f}", _spread(f), colour=_colour(m, f)) for m, f in figures)
         )
     if comparison.n_bootstrap:
         table.caption = f"below each its {comparison.level:.0%} interval on the same draws; * leaves out zero"
     return table
 
 
-class _Best:
-    """The best value of every column, if at least two have one."""
-
-    def __init__(self, comparison: Comparison) -> None:
-        self._best: dict[str, float] = {}
-        for metric in comparison.metrics:
-            values = [row.figures[metric.key].value for row in comparison if row.ok]
-            if len(values) > 1:
-                self._best[metric.key] = max(values) if metric.higher else min(values)
-        for key in ("worst_violation", "seconds", "memory"):
-            least = [value for row in comparison if (value := getattr(row, key)) is not None]
-            if len(least) > 1:
-                self._best[key] = min(least)
-
-    def is_best(self, row: Row, key: str) -> bool:
-        value = row.figures[key].value if key in row.figures else getattr(row, key, None)
-        return value is not None and value == self._best.get(key)
-
-    def cell(self, row: Row, key: str, told: Callable[[Any], str]) -> Text:
-        from rich.text import Text
-
-        value = getattr(row, key)
-        return Text("-" if value is None else told(value), style="bold" if self.is_best(row, key) else "")
+def _best(comparison: Comparison) -> dict[str, float]:
+    """The best value of every column, if at least two rows have one."""
+    found: dict[str, float] = {}
+    for metric in comparison.metrics:
+        values = [row.figures[metric.key].value for row in comparison if row.ok]
+        if len(values) > 1:
+            found[metric.key] = max(values) if metric.higher else min(values)
+    for key in _COSTS:
+        least = [value for row in comparison if (value := getattr(row, key)) is not None]
+        if len(least) > 1:
+            found[key] = min(least)
+    return found
 
 
 def _table(first: str, headings: Sequence[str]) -> Table:
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-    from rich.text import Text
-
     between = 1 if len(headings) < 5 else 0  # 80 columns hold no more; the box brings one more itself
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold", padding=(0, between, 0, 0))
     table.caption_justify, table.caption_style = "left", "dim"
@@ -142,31 +133,18 @@ def _table(first: str, headings: Sequence[str]) -> Table:
     return table
 
 
-def _two(figure: str, below: str, bold: bool, colour: str = "") -> Text:
+def _two(figure: str, below: str = "", *, bold: bool = False, colour: str = "") -> Text:
     """A figure and what stands below it."""
-    from rich.text import Text
-
     text = Text(figure, style=" ".join([colour, "bold" if bold else ""]).strip())
     return text.append(f"\n{below}", style="not bold dim") if below else text
 
 
-def _dim(word: str) -> Text:
-    from rich.text import Text
-
-    return Text(word, style="dim")
-
-
 def _text(name: str) -> Text:
     """A name as it is: neither markup nor control characters reach the terminal."""
-    from rich.text import Text
-
     return Text(printable(name))
 
 
 def _remark(head: str, text: str) -> RenderableType:
-    from rich.padding import Padding
-    from rich.text import Text
-
     return Padding(Text.assemble(_text(head), ": ", _text(text)), (0, 0, 0, 2), expand=False)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.check.data import Data
-from tiltfit.check.support import find_supports, places_of
+from tiltfit.check.support import Data, find_supports, places_of
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import TableInputs
 from tiltfit.data.sequences import Sequences, as_sequences

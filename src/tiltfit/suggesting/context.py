@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tiltfit.arrays import IntArray
-from tiltfit.check.data import Data
+from tiltfit.check.support import Data
 from tiltfit.language.conditions import Condition
 
 _SIDE = 32  # characters to each side

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.check.data import Data
+from tiltfit.check.support import Data
 from tiltfit.errors import DataError
 from tiltfit.features.selection import learn_topics, topic_shares
 from tiltfit.inference.chain import Chains

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.check.data import Data
-from tiltfit.check.support import places_of
+from tiltfit.check.support import Data, places_of
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
