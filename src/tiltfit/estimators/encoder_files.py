@@ -12,10 +12,9 @@ from tiltfit.errors import ModelFileError
 from tiltfit.estimators.encoders import Bag, TableEncoder, TextEncoder
 from tiltfit.estimators.packing import pack_strings, unpack_strings
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
-from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.text import WEIGHTINGS, BagOfWords, HashedWords
-from tiltfit.features.tokens import TokenEncoder, TokenTemplates, written_names
+from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates, written_names
 
 Arrays = dict[str, npt.NDArray[Any]]
 Document = dict[str, Any]
