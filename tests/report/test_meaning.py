@@ -10,8 +10,7 @@ import pytest
 from tiltfit.language.conditions import punctuation, word
 from tiltfit.language.expect import expect
 from tiltfit.language.sentences import event_subject
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
 
 ENTRY = Entry(
     None, "about 90% of documents", None, 10, 1, 0.8, 0.9, math.log(3.7), 0.0, "met",
