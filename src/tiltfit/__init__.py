@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from tiltfit.explain.displays import ConvergenceDisplay as ConvergenceDisplay
     from tiltfit.explain.displays import ReliabilityDisplay as ReliabilityDisplay
     from tiltfit.explain.disputes import disputes as disputes
-    from tiltfit.explain.leave_one_out import leave_one_out as leave_one_out
-    from tiltfit.explain.sensitivity import sensitivity as sensitivity
+    from tiltfit.explain.influence import leave_one_out as leave_one_out
+    from tiltfit.explain.influence import sensitivity as sensitivity
     from tiltfit.inference.statistic import Statistic as Statistic
     from tiltfit.inference.statistics import register_statistic as register_statistic
     from tiltfit.language.condition import Condition as Condition
@@ -67,8 +67,8 @@ _HOME = {
     "compare": "tiltfit.comparison.compare",
     "Comparison": "tiltfit.comparison.result",
     "disputes": "tiltfit.explain.disputes",
-    "leave_one_out": "tiltfit.explain.leave_one_out",
-    "sensitivity": "tiltfit.explain.sensitivity",
+    "leave_one_out": "tiltfit.explain.influence",
+    "sensitivity": "tiltfit.explain.influence",
     "why": "tiltfit.explain.causes",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",

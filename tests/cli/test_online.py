@@ -22,8 +22,7 @@ from tiltfit.cli.online import Plan
 from tiltfit.cli.stream_output import Status, Watch
 from tiltfit.cli.terminal import Terminal
 from tiltfit.data.readers import chunks
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
 
 
 @pytest.fixture(scope="module")

@@ -18,10 +18,9 @@ from tests.features.test_tokens import ALL, SEQUENCES, oracle
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError
 from tiltfit.execution.workers import Workers
-from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.hashing import MAX_SIZE, Buckets, JoinedNames, buckets, hashed, joined
-from tiltfit.features.tokens import TokenEncoder, TokenTemplates
+from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates
 
 SIZES = st.sampled_from([1, 2, 5, 64, 2**18, MAX_SIZE])
 VALUES = st.dictionaries(st.text("abc", max_size=3), st.floats(-1e3, 1e3), max_size=8)

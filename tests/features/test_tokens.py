@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError
 from tiltfit.features import gathering
-from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.spelling import PATTERNS, in_latin, shape
-from tiltfit.features.tokens import TokenEncoder, TokenTemplates
+from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates
 
 VOCABULARY = ["New", "york", "NEW", "York", ",", ".", "1999", "pp", "12-15", "``The", "é", "A.", "a"]
 LEXICONS = {"places": ["new york", "York", "a"], "names": ["a. new", "pp"], "none": []}

@@ -12,7 +12,7 @@ from scipy.special import entr
 from tests.oracles.sequences import Row, conjugate, penalty, settled, tilted
 from tests.oracles.tiny import ALPHA, GAMMA, Tiny, logsumexp
 
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import Entry
 
 Objective = Callable[[np.ndarray], float]
 

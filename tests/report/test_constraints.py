@@ -15,8 +15,7 @@ from tiltfit import TiltClassifier, column, expect, word
 from tiltfit.errors import InactiveConstraintWarning, SamplingWarning
 from tiltfit.inference.whole_results import SamplerState
 from tiltfit.projections.information import Projection, Sampling
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
 from tiltfit.report.sampling import allowance, warn_sampling, worth
 
 TEXTS = 5 * ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]

@@ -10,8 +10,7 @@ import pytest
 from tiltfit.language.conditions import punctuation, word
 from tiltfit.language.expect import expect
 from tiltfit.language.sentences import event_subject
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
 
 ENTRY = Entry(
     None, "about 90% of documents", None, 10, 1, 0.8, 0.9, math.log(3.7), 0.0, "met",
@@ -54,3 +53,11 @@ def test_events_as_clauses():
     assert event_subject(expect("a", given=word("x")).about(0.5), "tokens") == 'a token reading "x" is a'
     assert event_subject(expect.segments("a").at_most(1)) is None
     assert event_subject(expect.change(given=punctuation.before, of=expect.change()).about(0.5)) is None
+
+
+@pytest.mark.parametrize("status", ["met", "missed"])
+def test_an_entry_without_the_price_that_its_status_needs_cannot_be_printed(status):
+    """Loading relies on it: a model file with such a report is refused."""
+    entry = Entry("a", "a sentence", None, 1.0, 1, None, None, None, 0.0, status)
+    with pytest.raises(AssertionError):
+        str(ConstraintReport((entry,)))

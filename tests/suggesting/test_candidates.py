@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tiltfit.data.inputs import MatrixInputs, TableInputs, TextInputs, tokenise
 from tiltfit.data.sequences import as_sequences
 from tiltfit.language.conditions import Phrase, Regex, Word, first, punctuation
-from tiltfit.suggesting.candidates import Candidates, document_candidates
-from tiltfit.suggesting.patterns import change_candidates, shape, token_candidates
+from tiltfit.suggesting.candidates import Candidates, change_candidates, document_candidates, shape, token_candidates
 
 TEXTS = st.lists(st.lists(st.sampled_from(["new", "New", "york", "ab", "a", "İs", "ǰx", "is"]), max_size=7), max_size=8)
 TOKENS = st.lists(

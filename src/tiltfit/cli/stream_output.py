@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.cli.online import Plan
-    from tiltfit.report.constraints import ConstraintReport
-    from tiltfit.report.entry import Entry
+    from tiltfit.report.constraints import ConstraintReport, Entry
 
 _NAMED = 5  # constraints in a note
 _TITLE = 30  # characters of a constraint's name in a line

@@ -21,10 +21,9 @@ from tiltfit.estimators.encoders import Bag, TableEncoder, TextEncoder
 from tiltfit.estimators.options import online_options
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
 from tiltfit.estimators.stream import Stream
-from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.text import WEIGHTINGS, BagOfWords, HashedWords
-from tiltfit.features.tokens import TokenEncoder, TokenTemplates, written_names
+from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates, written_names
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.online import Learner
 from tiltfit.optimize.lazy import LazyTable

@@ -27,7 +27,7 @@ def report_html(estimator: Any) -> str:
         return ""
     from tiltfit.report.html.constraints import constraint_table
     from tiltfit.report.html.element import element
-    from tiltfit.report.html.tables import fragment
+    from tiltfit.report.html.layout import fragment
     from tiltfit.report.targets import targets_of
 
     targets = targets_of(estimator.constraints_, estimator.classes_.tolist(), estimator.unit_)

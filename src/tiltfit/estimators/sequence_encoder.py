@@ -13,13 +13,12 @@ from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Kind, Sequences, as_sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
 from tiltfit.execution.workers import Workers
-from tiltfit.features.attribute_lists import AttributeEncoder, AttributeTemplates
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.hashing import buckets, joined
 from tiltfit.features.observed import ObservedFeatures
-from tiltfit.features.tokens import TokenEncoder, TokenTemplates
+from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.scheme import invalid, is_scheme, parse

@@ -11,10 +11,9 @@ from typing import Any, Self
 
 from tiltfit.errors import DataError, did_you_mean
 from tiltfit.explain.account import account_of, fitted
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
 from tiltfit.report.plots import MODEL, PROJECTED, TARGET, axes, shown, tidy
-from tiltfit.report.reliability import Reliability, reliability
+from tiltfit.report.reliability import Reliability
 from tiltfit.report.targets import Key, Target, key_of, targets_of
 
 FIGURES = {
@@ -146,11 +145,9 @@ class ReliabilityDisplay:
         cls, estimator: Any, X: Any, y: Any, *, name: str | None = None, ax: Any = None, **kwargs: Any
     ) -> Self:
         """Draw the reliability on X; y may hold None where a label is unknown. ``kwargs`` go to matplotlib's plot."""
-        account = account_of(fitted(estimator, "Displays are"), X, y)
-        known = account.known
-        if not len(known):
+        found = account_of(fitted(estimator, "Displays are"), X, y).reliability
+        if found is None:
             raise DataError("Reliability needs labels, but nothing in y has one.")
-        found = reliability(account.confidence[known], account.predicted[known] == account.truth[known])
         return cls(found, name=name).plot(ax=ax, **kwargs)
 
     def plot(self, ax: Any = None, **kwargs: Any) -> Self:

@@ -108,11 +108,10 @@ class AttributeFeatures:
     def narrow(self, rows: npt.NDArray[Any], kinds: IntArray | None = None) -> tuple[AttributeFeatures, IntArray]:
         """The features at these positions with the attributes that occur there alone, and which rows of the table of
         weights (attributes, then the intercepts) these are."""
-        here: sparse.csr_array | FloatArray
-        if isinstance(self.X, np.ndarray):
-            here, occurring = self.X[rows], np.arange(self.n_attributes)
-        else:
+        if sparse.issparse(self.X):
             here, occurring = narrowed(self.X, rows)
+        else:
+            here, occurring = self.X[rows], np.arange(self.n_attributes)
         table_rows = np.append(occurring, self.n_attributes) if self.intercept else occurring
         scale = None if self.scale is None else self.scale[occurring]
         return AttributeFeatures(here, self.n_labels, self.workers, self.intercept, scale), table_rows

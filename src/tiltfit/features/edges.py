@@ -19,21 +19,11 @@ from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.errors import DataError
 from tiltfit.features.gathering import distinct, shifted
-from tiltfit.features.tokens import check_patterns
+from tiltfit.features.spelling import PATTERNS, SIGNS, are_strings, check_patterns
 
 PLAIN = "transition"
 
-PUNCTUATION: Mapping[str, str] = {
-    "comma": r",",
-    "full stop": r"\.",
-    "colon": r":",
-    "semicolon": r";",
-    "opening bracket": r"[(\[{]",
-    "closing bracket": r"[)\]}]",
-    "quote": r"[\"'`´‘’“”„«»]+",
-    "dash": r"[-–—]+",
-    "other punctuation": r"[^\w\s]+",
-}
+PUNCTUATION: Mapping[str, str] = {**SIGNS, "other punctuation": PATTERNS["punctuation"]}
 """Classes of punctuation; the first whose pattern matches the whole token is its class."""
 
 MAX_KINDS = 4096
@@ -77,7 +67,7 @@ class EdgeTemplates:
         object.__setattr__(self, "before", check_patterns("before", self.before))
         object.__setattr__(self, "at", check_patterns("at", self.at))
         names = (self.attributes,) if isinstance(self.attributes, str) else tuple(self.attributes)
-        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        if not are_strings(names) or len(set(names)) < len(names):
             raise DataError(f"attributes={self.attributes!r} of the edges must be different names of attributes.")
         object.__setattr__(self, "attributes", names)
 

@@ -99,19 +99,25 @@ def within(block: Block, offsets: IntArray, distance: int) -> Block:
     Time and memory grow with positions × distance × values of a position.
     """
     n = len(block.codes)
-    place = np.arange(n)
-    sequence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    rows, columns = [], []
+    near = neighbours(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)), distance)
+    own = gather([block], n, len(block.types.values)).astype(np.int32)
+    found = sparse.csr_array(near @ own)
+    return Block(
+        np.arange(n), Incidence(found.indptr.astype(np.intp), found.indices.astype(np.intp), block.types.values)
+    )
+
+
+def neighbours(sequence: IntArray, distance: int) -> sparse.csr_array:
+    """Positions × positions, 1 for two of the same sequence that are at most ``distance`` apart, or the same.
+    ``sequence``: the number of each position's."""
+    n, rows, columns = len(sequence), [], []
     for d in range(-distance, distance + 1):
-        inside = place[max(0, -d) : max(0, n - max(0, d))]
+        inside = np.arange(max(0, -d), max(0, n - max(0, d)))
         inside = inside[sequence[inside] == sequence[inside + d]]
         rows.append(inside)
         columns.append(inside + d)
     pairs = np.concatenate(rows), np.concatenate(columns)
-    near = sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int32), pairs), shape=(n, n))
-    own = gather([block], n, len(block.types.values)).astype(np.int32)
-    found = sparse.csr_array(near @ own)
-    return Block(place, Incidence(found.indptr.astype(np.intp), found.indices.astype(np.intp), block.types.values))
+    return sparse.csr_array((np.ones(len(pairs[0]), dtype=np.int32), pairs), shape=(n, n))
 
 
 def gather(blocks: Sequence[Block], n: int, n_columns: int) -> sparse.csr_array:

@@ -8,8 +8,10 @@ values are added.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -26,9 +28,25 @@ MAX_SIZE = 2**24
 """A model has a row of weights for every column, used or not."""
 
 
+class _LazyNames(Sequence[str]):
+    """Names that are made when they are needed."""
+
+    @abstractmethod
+    def _name(self, j: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self._name(j) for j in range(len(self))[index]]
+        return self._name(range(len(self))[index])
+
+
 @dataclass(frozen=True)
-class Buckets(Sequence[str]):
-    """The names of ``size`` hashed columns, ``hash 0`` and so on, each made when it is needed.
+class Buckets(_LazyNames):
+    """The names of ``size`` hashed columns, ``hash 0`` and so on.
 
     >>> names = Buckets(2**18, "title:")
     >>> len(names), names[5]
@@ -44,57 +62,43 @@ class Buckets(Sequence[str]):
     def __len__(self) -> int:
         return self.size
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[j] for j in range(self.size)[index]]
-        return f"{self.prefix}hash {range(self.size)[index]}"
-
     def __iter__(self) -> Iterator[str]:
-        return (f"{self.prefix}hash {j}" for j in range(self.size))
+        return map(self._name, range(self.size))
+
+    def _name(self, j: int) -> str:
+        return f"{self.prefix}hash {j}"
 
 
 @dataclass(frozen=True)
-class JoinedNames(Sequence[str]):
-    """Names one part after the other, hashed or not; those that are hashed are made when they are needed."""
+class JoinedNames(_LazyNames):
+    """Names one part after the other, hashed or not."""
 
     parts: tuple[Buckets | tuple[str, ...], ...]
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
 
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[str]: ...
-    def __getitem__(self, index: int | slice) -> str | list[str]:
-        if isinstance(index, slice):
-            return [self[j] for j in range(len(self))[index]]
-        j = range(len(self))[index]
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self.parts)
+
+    def _name(self, j: int) -> str:
         for part in self.parts:
             if j < len(part):
                 return part[j]
             j -= len(part)
-        raise IndexError(index)
-
-    def __iter__(self) -> Iterator[str]:
-        return (name for part in self.parts for name in part)
+        raise IndexError(j)
 
 
 def joined(*parts: Buckets | tuple[str, ...]) -> Sequence[str]:
     """All names; a list unless some of them are hashed."""
-    if any(isinstance(part, Buckets) for part in parts):
+    if any(map(buckets, parts)):
         return JoinedNames(tuple(part for part in parts if len(part)))
-    return [name for part in parts for name in part]
+    return list(chain.from_iterable(parts))
 
 
 def buckets(names: Sequence[str]) -> tuple[Buckets, ...]:
     """The hashed parts of these names."""
-    parts = names.parts if isinstance(names, JoinedNames) else (names,)
-    return tuple(part for part in parts if isinstance(part, Buckets))
+    return tuple(part for part in getattr(names, "parts", (names,)) if isinstance(part, Buckets))
 
 
 def hashed(matrix: sparse.csr_array, names: Sequence[str], size: int) -> sparse.csr_array:

@@ -7,30 +7,24 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arrays import IntArray
 from tiltfit.errors import DataError
-from tiltfit.features.spelling import core
-
-IntArray = npt.NDArray[np.int64]
+from tiltfit.features.spelling import are_strings, check_mapping, core
 
 MAX_LEXICONS = 62  # one bit of an int64 each
 
 
 def check_lexicons(lexicons: object) -> dict[str, tuple[str, ...]]:
     """Name → sorted entries, in lower case, one space between the words of an entry."""
-    if not isinstance(lexicons, Mapping):
-        raise DataError(f"lexicons= must be a mapping of names to word lists, but is {lexicons!r:.80}.")
-    if len(lexicons) > MAX_LEXICONS:
-        raise DataError(f"There are {len(lexicons)} lexicons; at most {MAX_LEXICONS} can be used. Merge some of them.")
-    return {_name(name): _entries(name, words) for name, words in lexicons.items()}
+    found = check_mapping("lexicons", lexicons, "word lists")
+    if len(found) > MAX_LEXICONS:
+        raise DataError(f"There are {len(found)} lexicons; at most {MAX_LEXICONS} can be used. Merge some of them.")
+    return {name: _entries(name, words) for name, words in found.items()}
 
 
-def _name(name: object) -> str:
-    if not isinstance(name, str) or not name:
+def _entries(name: object, words: object) -> tuple[str, ...]:
+    if not name or not are_strings([name]):
         raise DataError(f"The name of a lexicon must be a string, but is {name!r}.")
-    return name
-
-
-def _entries(name: str, words: object) -> tuple[str, ...]:
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise DataError(f"The lexicon {name!r} must be a list of words, but is {words!r:.80}.")
     found = set()
@@ -55,7 +49,7 @@ class LexiconMatcher:
                 else:
                     self._words[first] = self._words.get(first, 0) | 1 << bit
 
-    def masks(self, types: Sequence[str], codes: IntArray, offsets: npt.NDArray[np.intp]) -> IntArray:
+    def masks(self, types: Sequence[str], codes: IntArray, offsets: IntArray) -> npt.NDArray[np.int64]:
         """One mask per position. ``types``: distinct tokens; ``codes``: the number of each position's."""
         forms = [(t.casefold(), core(t)) for t in types]
         words = self._words
@@ -68,11 +62,11 @@ class LexiconMatcher:
 
     def _add_runs(
         self,
-        masks: IntArray,
+        masks: npt.NDArray[np.int64],
         forms: Sequence[tuple[str, str]],
         codes: IntArray,
-        offsets: npt.NDArray[np.intp],
-        candidates: npt.NDArray[np.intp],
+        offsets: IntArray,
+        candidates: IntArray,
     ) -> None:
         ends = offsets[np.searchsorted(offsets, candidates, side="right")]
         for i, end in zip(candidates.tolist(), ends.tolist(), strict=True):

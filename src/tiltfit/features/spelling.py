@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from tiltfit.errors import DataError
 
 _MONTHS = (
     "jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?"
     "|sept?(ember)?|oct(ober)?|nov(ember)?|dec(ember)?"
 )
+
+SIGNS: Mapping[str, str] = {
+    "comma": r",",
+    "full stop": r"\.",
+    "colon": r":",
+    "semicolon": r";",
+    "opening bracket": r"[(\[{]",
+    "closing bracket": r"[)\]}]",
+    "quote": r"[\"'`´‘’“”„«»]+",
+    "dash": r"[-–—]+",
+}
+"""Classes of punctuation: name, and pattern of the whole token."""
 
 PATTERNS: Mapping[str, str] = {
     "digits": r"\d+",
@@ -30,14 +45,7 @@ PATTERNS: Mapping[str, str] = {
     "month": rf"(?i:{_MONTHS})\.?",
     "address": r"(?i:.*(https?:|ftp:|www\.|\w@\w).*)",
     "punctuation": r"[^\w\s]+",
-    "comma": r",",
-    "full stop": r"\.",
-    "colon": r":",
-    "semicolon": r";",
-    "opening bracket": r"[(\[{]",
-    "closing bracket": r"[)\]}]",
-    "quote": r"[\"'`´‘’“”„«»]+",
-    "dash": r"[-–—]+",
+    **SIGNS,
     "opens quote": r"[\"`“„«]+\w.*",
     "closes quote": r".*\w(''|[\"”»])",
 }
@@ -112,13 +120,33 @@ def classifier(patterns: Mapping[str, str]) -> Callable[[str], list[str]]:
     compiled = {name: re.compile(pattern).fullmatch for name, pattern in patterns.items()}
 
     def classes(token: str) -> list[str]:
-        return list(_matching(token, compiled))
+        latin = in_latin(token)
+        folded = latin is not token
+        return [name for name, matches in compiled.items() if matches(token) or (folded and matches(latin))]
 
     return classes
 
 
-def _matching(token: str, compiled: Mapping[str, Callable[[str], object]]) -> Iterator[str]:
-    latin = in_latin(token)
-    for name, matches in compiled.items():
-        if matches(token) or (latin is not token and matches(latin)):
-            yield name
+def check_patterns(option: str, patterns: object) -> dict[str, str]:
+    """Name → pattern, each a valid one."""
+    found = check_mapping(option, patterns, "patterns")
+    for name, pattern in found.items():
+        if not are_strings((name, pattern)):
+            raise DataError(f"{option}= must hold strings, but has {name!r}: {pattern!r:.80}.")
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            raise DataError(f"The pattern {name!r} ({pattern!r:.80}) is not valid: {error}.") from None
+    return found
+
+
+def check_mapping(option: str, value: object, of: str) -> dict[Any, Any]:
+    """A mapping of names as a dict; DataError for anything else. ``of``: what the names are given to."""
+    if not isinstance(value, Mapping):
+        raise DataError(f"{option}= must be a mapping of names to {of}, but is {value!r:.80}.")
+    return dict(value)
+
+
+def are_strings(values: Iterable[object]) -> bool:
+    """True if all of them are strings."""
+    return all(isinstance(value, str) for value in values)

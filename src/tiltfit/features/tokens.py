@@ -7,11 +7,12 @@
     lower[~3]=the       within three tokens, wherever           in[~3]=titles     a class within three tokens
 
 Whatever depends on the spelling is computed once per distinct token; rows are then gathered for all positions.
+
+Attributes that users made, as for CRFsuite (``data.attributes`` says how they are written), are taken as they are.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -21,16 +22,30 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import IntArray
+from tiltfit.data.attributes import AttributeRows, Attributes
 from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted, within
-from tiltfit.features.hashing import Buckets, check_size, hashed
+from tiltfit.features.hashing import Buckets, buckets, check_size, hashed
 from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
-from tiltfit.features.spelling import PATTERNS, classifier, ngrams, prefixes, shape, suffixes
+from tiltfit.features.spelling import (
+    PATTERNS,
+    are_strings,
+    check_patterns,
+    classifier,
+    ngrams,
+    prefixes,
+    shape,
+    suffixes,
+)
 
 Offsets = tuple[int, ...]
+Names = tuple[str, ...] | Buckets
 
 FARTHEST = 10
 """Farthest neighbour that a template may look at."""
+
+_NEIGHBOURS = ("identity", "lower", "shape", "pieces_at", "classes_at")
+_LENGTHS = ("prefixes", "suffixes", "ngrams", "nearby", "classes_nearby")
 
 
 @dataclass(frozen=True)
@@ -82,10 +97,9 @@ class TokenTemplates:
     hashing: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("identity", "lower", "shape", "pieces_at", "classes_at"):
-            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), -FARTHEST, FARTHEST))
-        for name in ("prefixes", "suffixes", "ngrams", "nearby", "classes_nearby"):
-            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), 1, 100))
+        for names, least, most in ((_NEIGHBOURS, -FARTHEST, FARTHEST), (_LENGTHS, 1, 100)):
+            for name in names:
+                object.__setattr__(self, name, _whole_numbers(name, getattr(self, name), least, most))
         object.__setattr__(self, "patterns", check_patterns("patterns", self.patterns))
         object.__setattr__(self, "lexicons", check_lexicons(self.lexicons))
         for name, least, most in (("buckets", 0, 1000), ("min_count", 1, 2**31)):
@@ -115,10 +129,8 @@ class TokenTemplates:
 
     def to_document(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        found = asdict(self)
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in found.items()} | {
-            "lexicons": {name: list(words) for name, words in self.lexicons.items()}
-        }
+        numbers = {name: list(getattr(self, name)) for name in (*_NEIGHBOURS, *_LENGTHS)}
+        return asdict(self) | numbers | {"lexicons": {name: list(words) for name, words in self.lexicons.items()}}
 
     @staticmethod
     def from_document(document: Mapping[str, Any]) -> TokenTemplates:
@@ -189,16 +201,31 @@ class TokenTemplates:
         return found
 
 
+class _Encoder:
+    """Columns by name: what the encoders of tokens and of attributes share."""
+
+    names: Names
+
+    @property
+    def hashing(self) -> int | None:
+        """The number of columns into which attributes are hashed; None: they are not."""
+        return len(self.names) if buckets(self.names) else None
+
+    @cached_property
+    def _columns(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.names)}
+
+
 @dataclass(frozen=True, eq=False)
-class TokenEncoder:
+class TokenEncoder(_Encoder):
     """Fitted templates: ``names[j]`` is the attribute of column j, such as ``lower[-1]=the``; ``Buckets`` if hashed."""
 
     templates: TokenTemplates
-    names: tuple[str, ...] | Buckets
+    names: Names
 
     def transform(self, tokens: Sequence[str], offsets: IntArray) -> sparse.csr_array:
         """Positions × attributes; without hashing, attributes that did not occur in fitting are dropped."""
-        if self.templates.hashing is not None:
+        if self.hashing is not None:
             return self.templates.fit(tokens, offsets)[1]
         known = self._columns
         blocks = [
@@ -217,10 +244,6 @@ class TokenEncoder:
         templates = TokenTemplates.from_document(document["templates"])
         return TokenEncoder(templates, read_names(document["names"], templates.hashing))
 
-    @cached_property
-    def _columns(self) -> dict[str, int]:
-        return {name: j for j, name in enumerate(self.names)}
-
 
 def check_hashing(hashing: object, min_count: int) -> None:
     """DataError unless attributes can be hashed so (None: they are not)."""
@@ -234,28 +257,22 @@ def check_hashing(hashing: object, min_count: int) -> None:
         )
 
 
-def written_names(names: tuple[str, ...] | Buckets) -> list[str]:
+def written_names(names: Names) -> list[str]:
     """Names as a file has them: none for hashed columns, whose number says it all."""
-    return [] if isinstance(names, Buckets) else list(names)
+    return [] if buckets(names) else list(names)
 
 
-def read_names(names: Any, hashing: int | None) -> tuple[str, ...] | Buckets:
-    """The inverse of ``written_names``."""
-    found = check_names(names)
-    if hashing is None:
-        return found
-    if found:
-        raise DataError("Attributes that are hashed have no names.")
-    return Buckets(hashing)
-
-
-def check_names(names: Any) -> tuple[str, ...]:
-    """Names of columns as a tuple, each once."""
-    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+def read_names(names: Any, hashing: int | None) -> Names:
+    """The inverse of ``written_names``; each name must be there once."""
+    if not isinstance(names, list | tuple) or not are_strings(names):
         raise DataError("The names of attributes must be a list of strings.")
     if len(set(names)) < len(names):
         raise DataError("An attribute has two columns.")
-    return tuple(names)
+    if hashing is None:
+        return tuple(names)
+    if names:
+        raise DataError("Attributes that are hashed have no names.")
+    return Buckets(hashing)
 
 
 def _names(family: str, distance: int, values: Sequence[str]) -> list[str]:
@@ -272,7 +289,7 @@ def _windows(family: str, block: Block, offsets: IntArray, distances: tuple[int,
 
 
 def _whole_numbers(name: str, value: object, least: int, most: int) -> tuple[int, ...]:
-    if isinstance(value, bool) and least < 0:
+    if type(value) is bool and least < 0:
         value = (0,) if value else ()
     if isinstance(value, Iterable) and not isinstance(value, str):
         found = tuple(value)
@@ -282,15 +299,50 @@ def _whole_numbers(name: str, value: object, least: int, most: int) -> tuple[int
     raise DataError(f"{name}={value!r} must be different integers from {least} to {most}, such as (0,); () is off.")
 
 
-def check_patterns(option: str, patterns: object) -> dict[str, str]:
-    """Name → pattern, each a valid one."""
-    if not isinstance(patterns, Mapping):
-        raise DataError(f"{option}= must be a mapping of names to patterns, but is {patterns!r:.80}.")
-    for name, pattern in patterns.items():
-        if not isinstance(name, str) or not isinstance(pattern, str):
-            raise DataError(f"{option}= must hold strings, but has {name!r}: {pattern!r:.80}.")
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            raise DataError(f"The pattern {name!r} ({pattern!r:.80}) is not valid: {error}.") from None
-    return dict(patterns)
+@dataclass(frozen=True)
+class AttributeTemplates:
+    """Attributes as they are; ``min_count``: those at fewer positions are dropped; ``hashing``: into how many columns
+    they are hashed (None: not at all)."""
+
+    min_count: int = 1
+    hashing: int | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.min_count) is not int or self.min_count < 1:
+            raise DataError(f"min_count={self.min_count!r} must be an integer of at least 1.")
+        check_hashing(self.hashing, self.min_count)
+
+    def fit(self, items: Sequence[Attributes], offsets: IntArray) -> tuple[AttributeEncoder, sparse.csr_array]:
+        """Learn which attributes occur; encode them. The order of columns is that of appearance."""
+        rows = AttributeRows.of(items)
+        if self.hashing is not None:
+            return AttributeEncoder(Buckets(self.hashing)), hashed(rows.matrix, rows.names, self.hashing)
+        kept = np.flatnonzero(np.bincount(rows.matrix.indices, minlength=len(rows.names)) >= self.min_count)
+        encoder = AttributeEncoder(tuple(rows.names[j] for j in kept))
+        return encoder, rows.matrix if len(kept) == len(rows.names) else rows.matrix[:, kept]
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeEncoder(_Encoder):
+    """Fitted attributes: ``names[j]`` is that of column j; ``Buckets`` if hashed."""
+
+    names: Names
+
+    def transform(self, items: Sequence[Attributes], offsets: IntArray) -> sparse.csr_array:
+        """Positions × attributes; without hashing, attributes that did not occur in fitting are dropped."""
+        rows = AttributeRows.of(items)
+        if self.hashing is not None:
+            return hashed(rows.matrix, rows.names, self.hashing)
+        columns = np.array([self._columns.get(name, -1) for name in rows.names], dtype=np.intp)
+        known = np.flatnonzero(columns >= 0)
+        place = (np.ones(len(known)), (known, columns[known]))
+        return sparse.csr_array(rows.matrix @ sparse.csr_array(place, shape=(len(columns), len(self.names))))
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {"names": written_names(self.names), "hashing": self.hashing}
+
+    @staticmethod
+    def from_document(document: Mapping[str, Any]) -> AttributeEncoder:
+        """The inverse of ``to_document``."""
+        return AttributeEncoder(read_names(document["names"], document.get("hashing")))

@@ -141,7 +141,7 @@ class Constraint(Exact):
         return f"{expectation}.{self.relation.code}{self.relation.options}{extra})"
 
     def _repr_html_(self) -> str:
-        from tiltfit.report.html.statements import constraint_html
+        from tiltfit.report.html.constraints import constraint_html
 
         return constraint_html(self)
 
@@ -324,7 +324,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         return iter(self.constraints)
 
     def _repr_html_(self) -> str:
-        from tiltfit.report.html.statements import set_html
+        from tiltfit.report.html.constraints import set_html
 
         return set_html(self)
 

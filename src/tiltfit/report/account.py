@@ -11,8 +11,8 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences
 from tiltfit.methods.history import Round
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
+from tiltfit.report.reliability import Reliability, reliability
 from tiltfit.report.targets import Targets
 
 MOST_CONDITIONS = 3  # positions on which as many conditions or more fire are counted together
@@ -119,6 +119,14 @@ class Account:
     def confidence(self) -> FloatArray:
         """The model's probability of the predicted label."""
         return np.asarray(self.p[np.arange(self.n), self.predicted])
+
+    @property
+    def reliability(self) -> Reliability | None:
+        """How often the model is right where the label is known, against how sure it is; None without labels."""
+        known = self.known
+        if not len(known):
+            return None
+        return reliability(self.confidence[known], self.predicted[known] == self.truth[known])
 
     @property
     def offsets(self) -> IntArray:

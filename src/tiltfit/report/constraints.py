@@ -2,44 +2,218 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tiltfit.errors import UnmetConstraintWarning
-from tiltfit.report.entry import Entry, drift_of, numbers_of, percent, sentence_of
-from tiltfit.report.sampling import warn_sampling
+from tiltfit.report.entries import Entries
+from tiltfit.report.sampling import in_words, warn_sampling
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+MET = 0.005  # within half a percent of the target
+_HARDLY = 1.05  # odds that are multiplied by less hardly move
+MOST = 7.0  # larger prices are shown as more than e⁷ to one
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One constraint (or one class of a distribution) after fitting.
+
+    ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
+    ``groups`` is the number of its expectations (``per=``): the shares are then averages, and price and violation the
+    largest.
+    ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: the noun for an
+    instance if the constraint is stated for each. ``counts``: its expectations are mean numbers, not shares.
+    ``status``: ``met``, ``missed`` (soft, off by more than half a percent), ``violated`` (hard; in a stream:
+    ``learning``), ``rests`` (inactive: it never fires), ``rules`` (it forbids labels) or ``each`` (in a stream: stated
+    for each instance, and projected there).
+    ``effective`` and ``r_hat``: where q was sampled, the number of independent draws its expectation is worth and how
+    well the halves of the series agree (split-R̂); the worst of its expectations. A hard constraint that is off by no
+    more than three standard errors (more, if it has many expectations) is met.
+    ``drift``: in a stream, how far its expectation under the model has recently moved from the mean of all instances.
+    ``model`` and ``projected`` are then the recent ones (``model`` is None where only samples could show it).
+    ``model_violation``: as ``violation``, but under p itself, by which methods that do not project are judged. None
+    where it is not computed: in streams, and where the constraint is inactive or acts as a rule.
+    ``subject``: its event, such as "a document with the word "puck" is hockey"; None for counts and shares of other
+    events.
+    ``role``: the use of the constraint by a method that does not follow constraints ("not used", "votes"). Verdict,
+    status (``met`` or ``missed``, hard or not) and ``worst_group`` are then those of the model. None: it was followed.
+    """
+
+    name: str | None
+    sentence: str
+    component: str | None
+    support: float
+    groups: int
+    model: float | None
+    projected: float | None
+    price: float | None
+    violation: float
+    status: str
+    worst_group: object = None
+    counts: bool = False
+    instance: str | None = None
+    effective: float | None = None
+    r_hat: float | None = None
+    drift: float | None = None
+    model_violation: float | None = None
+    role: str | None = None
+    subject: str | None = None
+
+    @property
+    def title(self) -> str:
+        return (self.name or self.sentence) + self.part
+
+    @property
+    def statement(self) -> str:
+        """The sentence, with its class if it is one of a distribution."""
+        return self.sentence + self.part
+
+    @property
+    def part(self) -> str:
+        """Its class, if it is one of a distribution."""
+        return f" [{self.component}]" if self.component is not None else ""
+
+    @property
+    def miss(self) -> str:
+        """The amount by which it is missed, and where most."""
+        where = "" if self.worst_group is None or self.groups < 2 else f" in {self._place}"
+        return self.amount(self.judged) + where
+
+    @property
+    def judged(self) -> float:
+        """The violation that its verdict is about: under q, or under p if it was not followed."""
+        return self.violation if self.role is None or self.model_violation is None else self.model_violation
+
+    def amount(self, m: float) -> str:
+        """Return an expectation as people write it: a share in percent, or a number."""
+        return f"{m:.2f}" if self.counts else percent(m)
+
+    def relative(self, violation: float, expectation: float | None) -> float:
+        """Return a violation as a share; for a count, of the larger of it and its target, if that is above one."""
+        return violation / max(1.0, (expectation or 0.0) + violation) if self.counts else violation
+
+    @property
+    def _place(self) -> str:
+        return f"{self.instance} {self.worst_group}" if self.instance is not None else repr(self.worst_group)
+
+    @property
+    def verdict(self) -> str:
+        """The status in words."""
+        if self.status == "rests":
+            return "inactive: it never fires on unlabelled data"
+        if self.status == "learning":
+            return f"is being learned: off by {self.miss}"
+        if self.status == "each":
+            return "was projected in each instance as it came"
+        if self.role is not None:
+            return f"{self.role}; {self._of_model}"
+        if self.status == "rules":
+            return "holds everywhere: it rules labels out"
+        if self.status == "violated":
+            return f"cannot hold with the others: off by {self.miss}"
+        assert self.price is not None  # loading a model file relies on it to refuse a damaged report
+        if self.status == "missed":
+            return f"pulls, but is off by {self.miss}"
+        return "holds by itself" if self.price == 0 else "holds"
+
+    @property
+    def meaning(self) -> str:
+        """The effect of its price in words: e^price multiplies odds under q."""
+        if self.price is None:
+            return {
+                "rests": "it has no effect here",
+                "rules": "it forbids: labels that it rules out have probability 0",
+                "each": "its price is solved for each instance",
+            }[self.status]
+        if self.price == 0:
+            return "it costs nothing: the model agrees by itself"
+        factor = math.exp(min(abs(self.price), MOST))
+        # Odds that hardly move need more digits.
+        odds = f"{factor:.4g}" if factor < _HARDLY else f"{factor:.3g}"
+        odds = f"more than {odds}" if abs(self.price) > MOST else odds
+        if self.component is not None:
+            what = f"the share of {self.component} in each is"
+        elif self.counts:
+            what = "the odds of one more in a sequence are"
+        elif self.subject is not None:
+            what = f"the odds that {self.subject} are"
+        else:
+            what = "within its reference set, the odds of its event are"
+        effect = f"{what} {'multiplied' if self.price > 0 else 'divided'} by {odds}"
+        if self.component is not None:
+            effect += ", before the shares are normalised to sum to one"
+        if self.groups > 1:
+            effect += f" in the strongest of {self.groups} groups"
+        if factor < _HARDLY:
+            effect += "; the model agrees almost by itself" if self.status == "met" else "; it has hardly any effect"
+        return effect
+
+    @property
+    def _of_model(self) -> str:
+        """The agreement of the model with it."""
+        if self.status == "rules":
+            return "it would rule labels out"
+        return "the model agrees" if self.status == "met" else f"the model is off by {self.miss}"
+
+    @property
+    def sampled(self) -> str | None:
+        """The quality of the samples in words; None where q is exact."""
+        if self.effective is None or self.r_hat is None:
+            return None
+        return f"sampled: {in_words(self.effective, self.r_hat)}"
+
+    @property
+    def full_verdict(self) -> str:
+        """The verdict, and the quality of the samples."""
+        return self.verdict if self.sampled is None else f"{self.verdict}; {self.sampled}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, for JSON."""
+        return asdict(self) | {"verdict": self.verdict, "meaning": self.meaning}
+
+
+def numbers_of(entry: Entry) -> tuple[str, str, str, str]:
+    """Return support, model, projected and price as people write them; empty where there is none."""
+    if entry.projected is None or entry.price is None:
+        return f"{entry.support:,.0f}", "", "", ""
+    model = "" if entry.model is None else entry.amount(entry.model)
+    return f"{entry.support:,.0f}", model, entry.amount(entry.projected), signed(entry.price)
+
+
+def signed(price: float) -> str:
+    """Return two significant digits: the price of a constraint on thousands of rows is small, but moves them all."""
+    return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
+
+
+def drift_of(entry: Entry) -> str:
+    """Return the drift as people write it; empty where there is none."""
+    if entry.drift is None:
+        return ""
+    return ("+" if entry.drift >= 0 else "-") + entry.amount(abs(entry.drift))
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with one decimal."""
+    return f"{100 * share:.1f}%"
+
 
 _FAR = 0.25  # a soft constraint missed by this much has hardly had an effect
 
 
 @dataclass(frozen=True)
-class ConstraintReport:
+class ConstraintReport(Entries[Entry]):
     """One entry per constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``."""
-
-    entries: tuple[Entry, ...]
-
-    def __len__(self) -> int:
-        return len(self.entries)
-
-    def __iter__(self) -> Iterator[Entry]:
-        return iter(self.entries)
-
-    def __getitem__(self, index: int) -> Entry:
-        return self.entries[index]
 
     @property
     def worst(self) -> Entry | None:
         """The constraint that is missed most: by q, or by the model where it was not followed."""
         return max(self.entries, key=lambda e: e.judged, default=None)
-
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """Return rows for JSON."""
-        return [asdict(entry) | {"verdict": entry.verdict, "meaning": entry.meaning} for entry in self.entries]
 
     @staticmethod
     def from_dicts(rows: Sequence[dict[str, Any]]) -> ConstraintReport:
@@ -60,15 +234,14 @@ class ConstraintReport:
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("verdict", max_width=26)
         for entry in self.entries:
-            style = {"violated": "red", "rests": "yellow", "missed": ""}.get(entry.status, "")
-            verdict = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
+            style = {"violated": "red", "rests": "yellow"}.get(entry.status, "")
             drift = [drift_of(entry)] if streamed else []
-            table.add_row(Text(sentence_of(entry)), *numbers_of(entry), *drift, Text(verdict, style=style))
+            table.add_row(Text(entry.statement), *numbers_of(entry), *drift, Text(entry.full_verdict, style=style))
         return table
 
     def _repr_html_(self) -> str:
         from tiltfit.report.html.constraints import constraint_table
-        from tiltfit.report.html.tables import fragment
+        from tiltfit.report.html.layout import fragment
 
         return fragment(constraint_table(self))
 
@@ -77,7 +250,7 @@ class ConstraintReport:
             return "no constraints"
         lines = []
         for entry in self.entries:
-            lines.append(sentence_of(entry))
+            lines.append(entry.statement)
             support, model, projected, price = numbers_of(entry)
             if entry.projected is None:
                 lines.append(f"    support {support}; {entry.verdict}")
@@ -87,8 +260,7 @@ class ConstraintReport:
                 of_model = f"model {model}, " if model else ""
                 lines.append(
                     f"    {of_model}projected {projected}, price {price}, "
-                    f"support {support}{groups}{drift}; {entry.verdict}"
-                    + ("" if entry.sampled is None else f"; {entry.sampled}")
+                    f"support {support}{groups}{drift}; {entry.full_verdict}"
                 )
         return "\n".join(lines)
 

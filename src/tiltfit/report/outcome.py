@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.data.inputs import Unit
 from tiltfit.inference.potentials import Marginals
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.sentences import describe, event_subject
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection
 from tiltfit.projections.ledger import Ledger
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import MET, Entry
+from tiltfit.report.constraints import MET, ConstraintReport, Entry
 from tiltfit.report.sampling import allowance, worth
 
 _ERRORS = 3.0  # standard errors by which the mean of so few instances may be off
@@ -25,7 +25,7 @@ def report_constraints(
     model: tuple[Marginals, FloatArray] | None,
     projection: Projection | None,
     classes: Sequence[object],
-    unit: str,
+    unit: Unit,
     roles: Mapping[int, str] | None = None,
 ) -> ConstraintReport:
     """Return the report of a fit. ``model``: p on the touched instances of ``grounded``, and its expectations
@@ -57,9 +57,9 @@ class _Rows:
             self._model_violation = grounded.tilt.violation(expectation) * unit
             self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
 
-    def entry(self, number: int, component: int, label: str | None, unit: str) -> Entry:
+    def entry(self, number: int, component: int, label: str | None, unit: Unit) -> Entry:
         g, constraint = self._grounded, self._grounded.constraints[number]
-        sentence = describe(constraint, unit)  # type: ignore[arg-type]
+        sentence = describe(constraint, unit)
         # A share of another event between two bounds has a row for each bound, but is one expectation.
         of_part = g.component == component if component >= 0 else g.component < 0
         role = None if self._roles is None else self._roles.get(number, "not used")
@@ -95,7 +95,7 @@ class _Rows:
             r_hat=r_hat,
             model_violation=float(np.max(of_model)),
             role=role,
-            subject=event_subject(constraint, unit),  # type: ignore[arg-type]
+            subject=event_subject(constraint, unit),
         )
 
 
@@ -108,7 +108,7 @@ def report_stream(
     prices: FloatArray,
     constraints: ConstraintSet,
     classes: Sequence[object],
-    unit: str,
+    unit: Unit,
     apart: dict[int, float],
 ) -> ConstraintReport:
     """Return the report of a stream, on the recent instances and their drift. ``prices``: of the ledger's rows;
@@ -122,18 +122,17 @@ def report_stream(
             of_part = component == k if k >= 0 else component < 0
             rows = np.flatnonzero((owner == number) & of_part & (ledger.column("recent_support") > 0))
             label = None if target.label is None else str(target.label)
-            sentence = describe(constraint, unit)  # type: ignore[arg-type]
             if len(rows):
-                entries.append(_stream_entry(ledger, prices, constraint, rows, (sentence, unit), label))
+                entries.append(_stream_entry(ledger, prices, constraint, rows, label, unit))
             else:
                 status = "rests" if number not in apart else "each" if constraint.is_local else "rules"
-                met = apart.get(number, 0.0)
+                sentence, met = describe(constraint, unit), apart.get(number, 0.0)
                 entries.append(Entry(constraint.name, sentence, label, met, 0, None, None, None, 0.0, status))
     return ConstraintReport(tuple(entries))
 
 
 def _stream_entry(
-    ledger: Ledger, prices: FloatArray, constraint: Constraint, rows: IntArray, said: tuple[str, str], label: str | None
+    ledger: Ledger, prices: FloatArray, constraint: Constraint, rows: IntArray, label: str | None, unit: Unit
 ) -> Entry:
     support, recent = ledger.column("support")[rows], ledger.column("recent_support")[rows]
     of_p, of_q = ledger.told(rows, "p"), ledger.told(rows, "q")
@@ -146,7 +145,7 @@ def _stream_entry(
     n_bounds = len({ledger.keys[r][1] for r in rows})
     return Entry(
         name=constraint.name,
-        sentence=said[0],
+        sentence=describe(constraint, unit),
         component=label,
         support=float(support.sum()) / n_bounds,
         groups=len(rows) // n_bounds,
@@ -158,5 +157,5 @@ def _stream_entry(
         worst_group=ledger.keys[rows[np.argmax(violation)]][2],
         counts=constraint.event.counts and constraint.of is None,
         drift=float(np.average(drift, weights=recent)) if known else None,
-        subject=event_subject(constraint, said[1]),  # type: ignore[arg-type]
+        subject=event_subject(constraint, unit),
     )

@@ -11,7 +11,7 @@ from tiltfit.language.condition import Condition
 from tiltfit.language.constraint import Constraint
 from tiltfit.language.prose import amount, percent
 from tiltfit.language.sentences import describe
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import Entry
 
 Key = tuple[str | None, str, str | None]
 

@@ -1,8 +1,8 @@
 """Suggestions of what to state: words, phrases and token patterns, ranked by what a statement about them would teach.
 
-``candidates``, ``patterns``   conditions that could be stated, and where each of them fires
-``views``                      what is known of every position: labels, what a model believes, or topics
-``usefulness``                 the formula, and the greedy choice by it
-``context``                    examples: the condition among its neighbours
-``suggestions``, ``skeleton``  the result, as a value, as text and as a constraint file to fill in
+``candidates``    conditions that could be stated, and where each of them fires
+``knowledge``     what is known of every position: labels, what a model believes, or topics
+``usefulness``    the formula, and the greedy choice by it
+``context``       examples: the condition among its neighbours
+``suggestions``   the result, as a value, as text and as a constraint file to fill in
 """

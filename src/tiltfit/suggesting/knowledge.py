@@ -11,6 +11,7 @@ from scipy import sparse
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.check.support import Data
 from tiltfit.errors import DataError
+from tiltfit.features.gathering import neighbours
 from tiltfit.features.selection import learn_topics, topic_shares
 from tiltfit.inference.chain import Chains
 from tiltfit.language.conditions import Feature, Word
@@ -84,7 +85,7 @@ def topic_knowledge(data: Data, candidates: Candidates, n_topics: int, random_st
             "Lower min_support=, or give labels or a model."
         )
     if data.is_sequences:
-        rows = sparse.csr_array(_neighbours(data) @ rows)
+        rows = sparse.csr_array(neighbours(data.sample.instance, _NEAR) @ rows)
     some = np.random.default_rng(random_state).permutation(np.flatnonzero(np.diff(rows.indptr) > 0))[:_LEARN_FROM]
     passes = max(_PASSES, _UPDATES // (1 + len(some) // _BATCH))
     topics = learn_topics(rows[np.sort(some)], n_topics, passes=passes, random_state=random_state)
@@ -100,19 +101,6 @@ def _topic_columns(candidates: Candidates, common: float) -> sparse.csr_array:
     found = found if len(found) >= _FEWEST else np.flatnonzero(single)
     kept = found[np.argsort(-counts[found], kind="stable")][:_COLUMNS]
     return sparse.csr_array(candidates.fires[:, np.sort(kept)])
-
-
-def _neighbours(data: Data) -> sparse.csr_array:
-    """1 for two tokens of the same sequence that are near each other, or the same."""
-    instance = data.sample.instance
-    steps = range(-_NEAR, _NEAR + 1)
-    pairs = []
-    for step in steps:
-        one = np.arange(max(0, -step), data.n - max(0, step))
-        pairs.append((one, one + step))
-    one, other = (np.concatenate(side) for side in zip(*pairs, strict=True))
-    same = instance[one] == instance[other]
-    return sparse.csr_array((np.ones(same.sum()), (one[same], other[same])), shape=(data.n, data.n))
 
 
 def probabilities_of(model: Any, X: Any, n: int) -> tuple[FloatArray, IntArray]:

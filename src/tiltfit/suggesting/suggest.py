@@ -19,7 +19,7 @@ from tiltfit.estimators.options import check_whole
 from tiltfit.language.condition import Before
 from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.suggesting.candidates import Candidates, document_candidates
+from tiltfit.suggesting.candidates import Candidates, change_candidates, document_candidates, token_candidates
 from tiltfit.suggesting.context import examples
 from tiltfit.suggesting.knowledge import (
     Knowledge,
@@ -29,7 +29,6 @@ from tiltfit.suggesting.knowledge import (
     probabilities_of,
     topic_knowledge,
 )
-from tiltfit.suggesting.patterns import change_candidates, token_candidates
 from tiltfit.suggesting.suggestions import About, Suggestion, Suggestions
 from tiltfit.suggesting.usefulness import SAME, choose, shares_given
 

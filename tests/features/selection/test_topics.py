@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from tiltfit.errors import DataError
-from tiltfit.features.selection import learn_topics, topic_words
-from tiltfit.features.selection.topics import _rank_topics
+from tiltfit.features.selection import _rank_topics, learn_topics, topic_words
 
 WORDS = 5
 """Of each planted topic; one more word is everywhere."""

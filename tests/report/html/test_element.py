@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tiltfit.report.html.element import Element, element, escape, visible
-from tiltfit.report.html.tables import Column, fragment, table
+from tiltfit.report.html.layout import Column, fragment, table
 
 HOSTILE = '</p><script>x</script><img src=x onerror="y">\'&lt;&#60;</style><!--\x00\x1b\x7f\x85\ud800\ufffe\U0001ffff'
 texts = st.text(st.characters(exclude_categories=[]) | st.sampled_from("<>&\"'/=\x00\r\ud800\ufffe"), max_size=40)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit.comparison.figures import Truth, figures, gather
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import Entry
 from tiltfit.report.html.charts import Axes, strip, ticks
 from tiltfit.report.html.sequences import Palette, tagged
 from tiltfit.report.reliability import reliability

@@ -17,11 +17,10 @@ from tiltfit import Page, TiltClassifier, TiltTagger, column, expect, feature, l
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, UnsupportedError
 from tiltfit.explain.account import account_of, coverage_of
 from tiltfit.report.account import Coverage
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import ConstraintReport, Entry
 from tiltfit.report.html.constraints import most_telling
+from tiltfit.report.html.figures import proportions
 from tiltfit.report.html.page import POLICY
-from tiltfit.report.html.proportions import proportions
 from tiltfit.report.html.sequences import choose_sequences
 
 HOSTILE = "puck <script>document.title='owned'</script><img src=x onerror=\"y\"></blockquote></style>&#60;b>\x00\ud800"
@@ -168,7 +167,7 @@ def test_much_data_makes_no_larger_page(classifier: TiltClassifier) -> None:
 
 def test_what_is_left_out_is_said(classifier: TiltClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tiltfit.report.html.constraints._ROWS", 2)
-    monkeypatch.setattr("tiltfit.report.html.proportions._MOST", 1)
+    monkeypatch.setattr("tiltfit.report.html.figures._MOST", 1)
     monkeypatch.setattr("tiltfit.explain.account._MOST", 1)
     html = report_page(classifier, TEXTS).html
     n = len(classifier.constraint_report_)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiltfit.report.entry import Entry
+from tiltfit.report.constraints import Entry
 from tiltfit.report.html.element import Element, Node, element
 from tiltfit.report.targets import Target
 

@@ -1,25 +1,31 @@
-"""The constraint report as an HTML table, for pages and for notebooks, and its section of a page."""
+"""Constraints as HTML tables, for pages and for notebooks: as stated, and with what became of them; and their section
+of a page."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from tiltfit.language.sentences import describe
 from tiltfit.report.account import Account
-from tiltfit.report.constraints import ConstraintReport
-from tiltfit.report.entry import Entry, drift_of, numbers_of
+from tiltfit.report.constraints import MOST, ConstraintReport, Entry, drift_of, numbers_of
 from tiltfit.report.html.charts import strip
 from tiltfit.report.html.element import Element, Node, element
-from tiltfit.report.html.layout import count, figure, left_out, legend, section
-from tiltfit.report.html.tables import Column, table
+from tiltfit.report.html.layout import Column, count, fragment, left_out, legend, section, table
 from tiltfit.report.targets import Key, Target, key_of
+
+if TYPE_CHECKING:
+    from tiltfit.language.constraint import Constraint, ConstraintSet
+
 
 SIGNS = {"met": "✓", "rules": "✓", "each": "✓", "missed": "≈", "learning": "…", "violated": "✕", "rests": "–"}
 """Signs that distinguish verdicts without colour."""
 
-_MOST, _HARDLY = 7.0, 1.005  # larger prices are shown as more than e⁷; smaller factors would be shown as 1
-_ROWS = 150  # rows
+_HARDLY = 1.005  # smaller factors would be shown as 1
+_ROWS = 150  # of a report
+_STATED = 100  # rows before any fit
 
 _STATES = {
     "met": "met",
@@ -73,12 +79,10 @@ def constraint_table(
 
 def _statement(entry: Entry, again: bool) -> tuple[Node, ...]:
     """Return the statement; ``again``: the sentence is in the row above, for another class."""
-    part = f" [{entry.component}]" if entry.component is not None else ""
-    if again:
-        return (element("strong", entry.name + part if entry.name is not None else part.strip()),)
     if entry.name is None:
-        return (entry.sentence + part,)
-    return (element("strong", entry.name + part), element("span", entry.sentence, class_="note"))
+        return (element("strong", entry.part.strip()) if again else entry.statement,)
+    name = element("strong", entry.name + entry.part)
+    return (name,) if again else (name, element("span", entry.sentence, class_="note"))
 
 
 def _meaning(entry: Entry) -> Node:
@@ -86,19 +90,16 @@ def _meaning(entry: Entry) -> Node:
     if not entry.price:
         return None
     what = "share" if entry.component is not None else "odds"
-    factor = math.exp(min(abs(entry.price), _MOST))
-    more = "more than " if abs(entry.price) > _MOST else ""
-    effect = f"{what} {'×' if entry.price > 0 else '÷'} {more}{factor:.3g}"
-    if factor < _HARDLY:
-        effect = "hardly moves"
+    factor = math.exp(min(abs(entry.price), MOST))
+    more = "more than " if abs(entry.price) > MOST else ""
+    effect = f"{what} {'×' if entry.price > 0 else '÷'} {more}{factor:.3g}" if factor >= _HARDLY else "hardly moves"
     return element("span", effect, class_="note", title=entry.meaning)
 
 
 def verdict(entry: Entry) -> Element:
     """Return a sign and the verdict in words."""
-    words = entry.verdict if entry.sampled is None else f"{entry.verdict}; {entry.sampled}"
     sign = element("span", SIGNS.get(entry.status, ""), class_="sign", aria_hidden="true")
-    return element("span", sign, " ", words, class_=f"verdict {entry.status}")
+    return element("span", sign, " ", entry.full_verdict, class_=f"verdict {entry.status}")
 
 
 def constraints_section(account: Account) -> Element:
@@ -113,7 +114,7 @@ def constraints_section(account: Account) -> Element:
         element("p", f"{_counts(report)} Figures are those of the data it was fitted on. The ",
                 element("em", "price"), " of a constraint is how hard the data fight it: nothing, where the model "
                 "agrees by itself."),
-        figure(None, legend([("ring", "model"), ("dot", "projected"), ("band", "asked")])),
+        element("figure", legend([("ring", "model"), ("dot", "projected"), ("band", "asked")])),
         constraint_table(report, targets, pictures, only=shown,
                          caption="Targets, results and prices"),
         left_out(len(report) - len(shown), "constraint"),
@@ -133,3 +134,35 @@ def _counts(report: ConstraintReport) -> str:
     found = Counter(entry.status for entry in report)
     states = [f"{n} {_STATES[status]} {SIGNS[status]}" for status, n in found.most_common()]
     return f"{count(len(report), 'statement')}: {', '.join(states)}."
+
+
+def constraint_html(constraint: Constraint) -> str:
+    """Return one constraint: its name, sentence and rationale, and the code that makes it."""
+    name = None if constraint.name is None else element("strong", f"{constraint.name}: ")
+    why = None if constraint.rationale is None else element("span", constraint.rationale, class_="note")
+    return fragment(element("p", name, describe(constraint), why), element("code", repr(constraint)))
+
+
+def set_html(constraints: ConstraintSet) -> str:
+    """Return a table with one row per constraint."""
+    unit = constraints._unit
+    named = any(c.name is not None for c in constraints)
+    why = any(c.rationale is not None for c in constraints)
+    columns = [*([Column("Name")] if named else []), Column("Statement"), Column("Strength")]
+    columns += [Column("Rationale")] if why else []
+    rows: list[list[Node]] = []
+    for c in constraints[:_STATED]:
+        row: list[Node] = [*([c.name or "–"] if named else []), describe(c, unit), _strength(c)]
+        rows.append([*row, *([c.rationale] if why else [])])
+    n, classes = len(constraints), ", ".join(map(str, constraints.classes or ()))
+    caption = count(n, "constraint") + (f" on {classes}" if classes else "")
+    more = element("p", f"Left out: {n - _STATED:,} constraints.", class_="note") if n > _STATED else None
+    return fragment(table(caption, columns, rows), more)
+
+
+def _strength(constraint: Constraint) -> str:
+    if constraint.is_hard:
+        return "hard"
+    if constraint.slack:
+        return f"soft edge, slack {constraint.slack:g}"
+    return "soft" if constraint.beta is None else f"soft, beta {constraint.beta:g}"

@@ -8,14 +8,11 @@ from functools import cached_property
 from importlib.resources import files
 
 from tiltfit.report.account import Account
-from tiltfit.report.html.calibration import calibration_section
 from tiltfit.report.html.constraints import constraints_section
-from tiltfit.report.html.convergence import convergence_section
-from tiltfit.report.html.coverage import coverage_section
 from tiltfit.report.html.element import Element, Node, element
 from tiltfit.report.html.examples import examples_section
+from tiltfit.report.html.figures import calibration_section, convergence_section, coverage_section, proportions_section
 from tiltfit.report.html.layout import count, percent, section
-from tiltfit.report.html.proportions import proportions_section
 from tiltfit.report.html.sequences import sequences_section
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tiltfit import column, phrase, regex, word
 from tiltfit.data.inputs import TextInputs
 from tiltfit.language.condition import Condition
-from tiltfit.report.html.highlights import Span, marked, spans, spans_of_words
+from tiltfit.report.html.examples import Span, marked, spans, spans_of_words
 
 texts = st.text(st.sampled_from("aAbB .-ßİ"), max_size=20)
 CONDITIONS = [word("a"), word("A"), word("ab"), phrase("a b"), phrase("B a"), regex("a+b"), regex("^A"), word("ß")]

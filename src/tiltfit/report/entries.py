@@ -1,4 +1,4 @@
-"""Several answers of one kind: what the explanations give."""
+"""Several entries of one kind: what reports, explanations and suggestions give."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 
-class Entry(Protocol):
-    """One answer, which prints itself and has a form as plain data."""
+class Plain(Protocol):
+    """One entry, which prints itself and has a form as plain data."""
 
     def to_dict(self) -> dict[str, Any]: ...
 
 
-E = TypeVar("E", bound=Entry)
+E = TypeVar("E", bound=Plain)
 
 
 @dataclass(frozen=True)
 class Entries(Generic[E]):
     """A tuple that prints itself, an entry after the other."""
 
-    entries: tuple[E, ...] = ()
+    entries: tuple[E, ...]
 
     def __iter__(self) -> Iterator[E]:
         return iter(self.entries)
