@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from tiltfit.data.positions import unfit
+from tiltfit.data.sequences import unfit
 from tiltfit.errors import DataFileError, did_you_mean
 
 MAX_TEXT = 1 << 24
