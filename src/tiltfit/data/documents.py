@@ -14,7 +14,7 @@ from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, i
 from tiltfit.errors import DataError
 
 
-def as_texts(X: object) -> list[str] | None:
+def as_texts(X: Any) -> list[str] | None:
     """The texts, if X is a one-dimensional collection of them, else None."""
     if isinstance(X, str | bytes):
         raise DataError("X is a single text. Pass a list of texts, even for one: [text].")

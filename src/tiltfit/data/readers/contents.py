@@ -78,7 +78,7 @@ def _of_object(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Co
         return None
     if not isinstance(item, dict):
         return None
-    names = {str: "text", list: "list"}
+    names: dict[type, str] = {str: "text", list: "list"}
     return _of_kinds(place, {name: names.get(type(value), "other") for name, value in item.items()}, text, tokens)
 
 
