@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.corpora import data_root
 from benchmarks.page import table, write_section
 from tiltfit import Constraint, TiltTagger, expect, regex, word
-from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.tagged import SequenceDataset, read_sequences
 from tiltfit.language.conditions import any_of
 

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from benchmarks.corpora import data_root
 from benchmarks.memory import resident_growth
 from benchmarks.page import FIGURES, mib, table, write_section
 from benchmarks.tokens import generate
 from benchmarks.training import supervised
 from tiltfit import Constraint, TiltTagger, expect, word
-from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.history import Round

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from benchmarks.corpora import available, load_corpus
 from tiltfit import Constraint, expect, word
-from tiltfit.data.corpora import available, load_corpus
 from tiltfit.features.selection import labelled_words
 from tiltfit.features.text import fit_bag_of_words
 

@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import train_test_split
 
+from benchmarks.corpora import Corpus, load_corpus
 from tiltfit import Constraint, expect, word
-from tiltfit.data.corpora import Corpus, load_corpus
 from tiltfit.features.selection import labelled_words
 
 # Two-label collections get more words per label: ten words are few for what reviewers say in thousands.

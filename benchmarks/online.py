@@ -26,11 +26,11 @@ from scipy import sparse
 from sklearn.metrics import f1_score
 from threadpoolctl import threadpool_limits
 
+from benchmarks.corpora import available
 from benchmarks.labelled_words import load_task
 from benchmarks.memory import resident
 from benchmarks.page import mib, table, write_section
 from tiltfit import ConstraintSet, TiltClassifier, expect, feature, word
-from tiltfit.data.corpora import available
 from tiltfit.estimators.encoders import TextEncoder
 from tiltfit.estimators.options import Options, online_options
 from tiltfit.estimators.stream import Stream

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from benchmarks.corpora import available, load_corpus
 from benchmarks.page import table, write_section
 from tiltfit import Constraint, TiltClassifier, expect, suggest
-from tiltfit.data.corpora import available, load_corpus
 from tiltfit.data.inputs import TextInputs
 from tiltfit.language.conditions import Condition
 from tiltfit.suggesting.candidates import document_candidates

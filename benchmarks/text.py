@@ -14,9 +14,9 @@ from typing import Any
 
 from sklearn.metrics import accuracy_score, f1_score
 
+from benchmarks.corpora import available
 from benchmarks.labelled_words import load_task
 from tiltfit import TiltClassifier
-from tiltfit.data.corpora import available
 
 NAMES = ("20newsgroups", "movie", "webkb")
 MUST = {"movie": 0.80}

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy import sparse
 
 from benchmarks import citations as cora
+from benchmarks.corpora import data_root
 from tiltfit.arrays import IntArray
-from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
 from tiltfit.features.tokens import TokenTemplates

@@ -19,10 +19,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Protocol
 
+from benchmarks.corpora import data_root
 from threadpoolctl import threadpool_limits
 
 from experiments.kept import Kept
-from tiltfit.data.corpora import data_root
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS, KEPT = ROOT / "docs", ROOT / ".experiments"

@@ -10,10 +10,10 @@ from unittest import mock
 
 import pytest
 import typer.testing
+from benchmarks.corpora import data_root
 from hypothesis import settings
 
 import tiltfit
-from tiltfit.data.corpora import data_root
 from tiltfit.execution import workers
 
 # The first call of a kernel compiles it, so the time of an example says nothing: no deadlines.

@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.corpora import data_root
+
 from tiltfit import Constraint, expect, punctuation, word
-from tiltfit.data.corpora import data_root
 from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.features.similarity import WordVectors
 from tiltfit.features.tokens import TokenTemplates

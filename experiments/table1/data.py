@@ -13,11 +13,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.corpora import load_corpus
 from scipy import sparse
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.model_selection import train_test_split
 
-from tiltfit.data.corpora import load_corpus
 from tiltfit.features.text import fit_bag_of_words, scale_counts
 
 HELD_OUT = 0.25

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+from benchmarks.corpora import data_root
 from sklearn.model_selection import train_test_split
 
 from tiltfit import Constraint, expect, when
-from tiltfit.data.corpora import data_root
 from tiltfit.errors import DataFileError
 
 NAME = "youtube"

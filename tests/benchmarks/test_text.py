@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from benchmarks.corpora import available
 from benchmarks.text import MUST, measure
-
-from tiltfit.data.corpora import available
 
 
 @pytest.mark.usefixtures("shared_data")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit.cli.predict import Predictions, choose_layout, write_predictions
-from tiltfit.data.positions import unfit
 from tiltfit.data.readers import read_sequences
+from tiltfit.data.sequences import unfit
 from tiltfit.errors import DataError, FileError
 
 tokens = st.text(min_size=1, max_size=5).filter(lambda t: unfit(t) is None and not t.startswith("-DOC"))

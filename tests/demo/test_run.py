@@ -20,8 +20,7 @@ import tiltfit.demo.run as demo
 from tiltfit import ConstraintSet, expect, phrase, regex, word
 from tiltfit.cli.main import app
 from tiltfit.demo import citations_run
-from tiltfit.demo.contestants import CONTESTANTS, Contestant, Mentioned, compete
-from tiltfit.demo.run import Job, Outcome, compute, next_steps, run
+from tiltfit.demo.run import CONTESTANTS, Contestant, Job, Mentioned, Outcome, compete, compute, next_steps, run
 from tiltfit.demo.tickets import Tickets
 from tiltfit.errors import InactiveConstraintWarning
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.corpora import load_corpus
 from experiments.command import Finished
 from experiments.oracle_words import LabelledWord
 from experiments.table1 import data, words
@@ -21,7 +22,6 @@ from experiments.table1.plan import AMOUNTS, GOALS, METHODS, PAPER, Plan
 from experiments.table1.words import INFOGAIN, LDA, Amount, candidates, labelled
 
 from tiltfit import TiltClassifier, expect, word
-from tiltfit.data.corpora import load_corpus
 
 CLASSES = ("earth", "fire", "water")
 FULL = Plan(AMOUNTS)

@@ -82,13 +82,14 @@ def _pairs(item: Any, depth: int = 0) -> Iterator[tuple[str, float]]:
         return
     for key, value in item.items():
         name = _name(key)
-        if isinstance(value, str):
-            yield f"{name}{_VALUE}{value}", 1.0
-        elif isinstance(value, Mapping | list | tuple | set | frozenset):
-            for inner, number in _pairs(value, depth + 1):
-                yield f"{name}{_NESTED}{inner}", number
-        else:
-            yield name, _number(name, value)
+        match value:
+            case str():
+                yield f"{name}{_VALUE}{value}", 1.0
+            case Mapping() | list() | tuple() | set() | frozenset():
+                for inner, number in _pairs(value, depth + 1):
+                    yield f"{name}{_NESTED}{inner}", number
+            case _:
+                yield name, _number(name, value)
 
 
 def _name(value: object) -> str:

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.foreign import dataset_columns, holds_lists, is_document
+from tiltfit.data.foreign import dataset_columns, holds_lists, is_document, refuse_lazy, refuse_repeated
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
 from tiltfit.errors import DataError
 
 
-def as_texts(X: object) -> list[str] | None:
+def as_texts(X: Any) -> list[str] | None:
     """The texts, if X is a one-dimensional collection of them, else None."""
     if isinstance(X, str | bytes):
         raise DataError("X is a single text. Pass a list of texts, even for one: [text].")
@@ -22,13 +22,13 @@ def as_texts(X: object) -> list[str] | None:
         return None
     if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
         return None
-    values: list[Any] = X.tolist() if isinstance(X, np.ndarray) else list(X)  # type: ignore[call-overload]
+    values: list[Any] = list(X.tolist() if hasattr(X, "tolist") else X)
     if not values and isinstance(X, list | tuple):
         raise DataError("X has no rows: at least one is needed.")
     values = [value.text if is_document(value) else value for value in values]
-    if not values or not any(isinstance(v, str) for v in values):
-        return None
     bad = [i for i, value in enumerate(values) if not isinstance(value, str)]
+    if len(bad) == len(values):
+        return None
     if bad:
         value = values[bad[0]]
         kind = "is missing" if is_missing(value) else f"is {value!r}"
@@ -44,12 +44,12 @@ def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
         return {name: _foreign_column(name, values) for name, values in foreign.items()}
     if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is also a dict
         return {str(name): np.asarray(values) for name, values in X.items()}
-    if hasattr(X, "collect") and hasattr(X, "columns"):
-        raise DataError("X is a lazy frame: pass X.collect().")
-    if hasattr(X, "columns") and hasattr(X, "__getitem__"):
+    if not hasattr(X, "columns"):
+        return None
+    refuse_lazy(X)
+    if hasattr(X, "__getitem__"):
         names = list(X.columns)
-        if len(set(names)) < len(names):
-            raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
+        refuse_repeated(names)
         if not all(isinstance(name, str) for name in names):
             return None  # scikit-learn's own rule: such a frame has no feature names
         return {name: _column(X[name]) for name in names}

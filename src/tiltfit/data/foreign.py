@@ -4,7 +4,7 @@ tables such as those of Hugging Face ``datasets`` or pyarrow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sized
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tiltfit.errors import DataError, listed
@@ -15,12 +15,8 @@ BLANK = "_"
 
 def is_document(value: object) -> bool:
     """Return whether a value is a text cut into tokens: it and its parts have ``text`` (spaCy's Doc or Span)."""
-    return (
-        not isinstance(value, str | bytes | Mapping)
-        and isinstance(value, Iterable)
-        and isinstance(value, Sized)
-        and isinstance(getattr(value, "text", None), str)
-    )
+    has_text = isinstance(getattr(value, "text", None), str)
+    return has_text and hasattr(value, "__iter__") and hasattr(value, "__len__") and not hasattr(value, "keys")
 
 
 def tokens_of(document: Any) -> list[str]:
@@ -51,15 +47,23 @@ def dataset_columns(X: Any) -> dict[str, list[Any]] | None:
     names = X.column_names
     if names is None or not hasattr(X, "__getitem__") or not hasattr(X, "__len__"):
         raise DataError("X is a stream of rows, which can be read once only. Load it (streaming=False), or pass lists.")
+    refuse_repeated(names)
+    columns = {str(name): X[name] for name in names}
+    return {name: list(c.to_pylist() if hasattr(c, "to_pylist") else c) for name, c in columns.items()}
+
+
+def refuse_repeated(names: Sequence[Any]) -> None:
+    """Refuse names of columns that stand twice."""
     if len(set(names)) < len(names):
         raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
-    return {str(name): _values(X[name]) for name in names}
 
 
-def _values(column: Any) -> list[Any]:
-    return list(column.to_pylist() if hasattr(column, "to_pylist") else column)
+def refuse_lazy(X: object) -> None:
+    """Refuse a frame whose values are not there yet."""
+    if hasattr(X, "collect"):
+        raise DataError("X is a lazy frame: pass X.collect().")
 
 
 def holds_lists(values: Iterable[Any]) -> bool:
     """Return whether some value of a column is itself a list."""
-    return any(isinstance(value, Iterable) and not isinstance(value, str | bytes) for value in values)
+    return any(hasattr(value, "__iter__") and not isinstance(value, str | bytes) for value in values)

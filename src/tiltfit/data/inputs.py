@@ -17,8 +17,28 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from tiltfit.data.excerpts import cut
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
+
+LENGTH = 60  # characters
+_BEFORE = 20  # characters before the first word
+
+
+def cut(text: str, words: Sequence[str] = ()) -> str:
+    """Return one short line that begins shortly before the first of the words.
+
+    >>> cut("We are sorry to write again, but the parcel that was sent to us last week has lost its puck.", ["parcel"])
+    '… again, but the parcel that was sent to us last week has…'
+    """
+    line = " ".join(text.split())
+    if len(line) <= LENGTH:
+        return line
+    found = [m.start() for w in words if (m := re.search(rf"\b{re.escape(w)}\b", line, re.IGNORECASE))]
+    start = max(0, min([*found, len(line)]) - _BEFORE) if found else 0
+    start = line.find(" ", start) if start else 0
+    rest = line[start:]
+    shown = rest if len(rest) <= LENGTH else f"{rest[: LENGTH - 2].rsplit(' ', 1)[0]}…"
+    return f"…{shown}" if start else shown
+
 
 Unit = Literal["documents", "rows", "tokens"]
 
@@ -37,31 +57,32 @@ def tokenise(text: str) -> list[str]:
 class WordIndex:
     """The positions that contain each word; built in one pass, then each look-up is O(answer)."""
 
-    def __init__(self, tokens: Iterable[Iterable[str]], *, whole_tokens: bool = False) -> None:
-        self._whole_tokens = whole_tokens
-        postings: dict[str, list[int]] = {}
-        n = 0
+    def __init__(self, tokens: Iterable[Iterable[str]]) -> None:
+        self._postings: dict[str, list[int]] = {}
         for i, words in enumerate(tokens):
-            n += 1
             for word in set(words):
-                postings.setdefault(word, []).append(i)
-        self.n = n
-        self._postings = postings
-        spellings: dict[str, list[str]] = {}
-        for word in postings:
-            spellings.setdefault(word.casefold(), []).append(word)
-        self._spellings = spellings
+                self._postings.setdefault(word, []).append(i)
+        self._spell(self._postings)
 
     def positions(self, word: str, *, case: bool) -> npt.NDArray[np.intp]:
         """Sorted positions that contain ``word`` as a whole token."""
-        if not self._whole_tokens and tokenise(word) != [word]:
+        if tokenise(word) != [word]:
             raise ConstraintError(
                 f"word({word!r}) is not a single word, so it can never match a document. "
                 f"Use phrase({word!r}) for several words in a row, or regex(...)."
             )
-        forms = [word] if case else self._spellings.get(word.casefold(), [])
-        found = [np.asarray(self._postings[f], dtype=np.intp) for f in forms if f in self._postings]
+        found = [np.asarray(self._postings[form], dtype=np.intp) for form in self._forms(word, case)]
         return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.intp)
+
+    def _spell(self, words: Iterable[str]) -> None:
+        """Learn all words, in their spellings."""
+        self._spellings: dict[str, list[str]] = {}
+        for word in words:
+            self._spellings.setdefault(word.casefold(), []).append(word)
+
+    def _forms(self, word: str, case: bool) -> list[str]:
+        """The spellings of a word that occur: its own alone if ``case`` matters."""
+        return [form for form in self._spellings.get(word.casefold(), []) if form == word or not case]
 
     def __contains__(self, word: str) -> bool:
         return word.casefold() in self._spellings
@@ -76,17 +97,13 @@ class NameIndex(WordIndex):
     """A word index over the named columns of a matrix: a word occurs where a column of its name is not zero."""
 
     def __init__(self, matrix: npt.NDArray[Any] | sparse.csc_array, names: Sequence[str]) -> None:
-        self.n = int(matrix.shape[0])
         self._matrix = matrix
         self._columns = {name: j for j, name in enumerate(names)}
-        self._spellings = {}
-        for name in names:
-            self._spellings.setdefault(name.casefold(), []).append(name)
+        self._spell(self._columns)
 
     def positions(self, word: str, *, case: bool) -> npt.NDArray[np.intp]:
         """Sorted positions where a column called ``word`` is not zero."""
-        forms = [word] if case else self._spellings.get(word.casefold(), [])
-        columns = [self._columns[form] for form in forms if form in self._columns]
+        columns = [self._columns[form] for form in self._forms(word, case)]
         if not columns:
             return np.empty(0, dtype=np.intp)
         return np.unique(self._matrix[:, columns].nonzero()[0]).astype(np.intp)

@@ -9,6 +9,7 @@ names or dicts), a list of spaCy documents, or a mapping, a data frame or anothe
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,10 +20,8 @@ import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.attributes import AttributeRows
-from tiltfit.data.excerpts import LENGTH, cut
-from tiltfit.data.foreign import dataset_columns, holds_lists
-from tiltfit.data.inputs import Inputs, TableInputs, Unit, WordIndex, tokenise
-from tiltfit.data.positions import Origin, flatten
+from tiltfit.data.foreign import dataset_columns, holds_lists, is_document, refuse_lazy, refuse_repeated, tokens_of
+from tiltfit.data.inputs import LENGTH, Inputs, TableInputs, Unit, WordIndex, cut, is_missing, tokenise
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
 Kind = Literal["tokens", "attributes"]
@@ -30,18 +29,20 @@ Kind = Literal["tokens", "attributes"]
 TOKENS = "tokens"
 """The column of a table that holds the sequences."""
 _NEAR = 2  # tokens on either side
+_UNFIT = {"Cc": "the control character", "Cs": "half of a surrogate pair,"}
 
 
 @dataclass(frozen=True, eq=False)
 class Sequences(Inputs):
     """``items``: every position of every sequence, tokens or ``AttributeRows``; sequence k is
-    ``items[offsets[k]:offsets[k + 1]]``. ``columns``: further values, one per sequence.
+    ``items[offsets[k]:offsets[k + 1]]``. ``columns``: further values, one per sequence. ``origin``: the name that
+    messages have for the sequences.
     """
 
     items: Sequence[Any]
     offsets: IntArray
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    origin: Origin = field(default_factory=Origin)
+    origin: str = "X"
 
     unit: Unit = field(default="tokens", init=False)
 
@@ -64,19 +65,18 @@ class Sequences(Inputs):
 
     def where(self, i: int, name: str | None = None) -> str:
         """Return a name for position i: ``"Position 2 of sequence 0 (X[0][2])"``; ``name`` replaces X (``y[0][2]``)."""
-        return (self.origin if name is None else Origin(name)).of(self.offsets, i)
+        return _where(self.offsets, i, name or self.origin)
 
     def refused(self, i: int, why: str, name: str | None = None, others: Iterable[int] = ()) -> DataError:
         """Return an error about position i of X, or of ``name``; ``others`` are positions with the same fault."""
-        return (self.origin if name is None else Origin(name)).refused(self.offsets, i, why, others)
+        return _refused(self.offsets, i, why, name or self.origin, others)
 
     def place(self, i: int) -> str:
-        found = self.where(i)
-        return found[0].lower() + found[1:]
+        return _lower(self.where(i))
 
     def sequence_of(self, i: int) -> int:
         """The number of the sequence that position i is in."""
-        return int(np.searchsorted(self.offsets, i, side="right")) - 1
+        return _sequence(self.offsets, i)
 
     def split(self, values: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """Cut one value per position into one array per sequence."""
@@ -182,20 +182,16 @@ class TokenIndex(WordIndex):
     """A word index whose words are whole tokens, whatever they contain, one per position."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
-        self.n = len(tokens)
         numbers: dict[str, int] = {}
-        codes = np.fromiter((numbers.setdefault(t, len(numbers)) for t in tokens), dtype=np.int64, count=self.n)
+        codes = np.fromiter((numbers.setdefault(t, len(numbers)) for t in tokens), dtype=np.int64, count=len(tokens))
         self._numbers = numbers
         self._order = np.argsort(codes, kind="stable")
         self._ends = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(numbers)))])
-        self._spellings = {}
-        for token in numbers:
-            self._spellings.setdefault(token.casefold(), []).append(token)
+        self._spell(numbers)
 
     def positions(self, word: str, *, case: bool) -> IntArray:
         """Sorted positions of the token ``word``."""
-        forms = [word] if case else self._spellings.get(word.casefold(), [])
-        numbers = [self._numbers[form] for form in forms if form in self._numbers]
+        numbers = [self._numbers[form] for form in self._forms(word, case)]
         found = [self._order[self._ends[k] : self._ends[k + 1]] for k in numbers]
         return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.intp)
 
@@ -214,12 +210,10 @@ def as_sequences(X: object, *, allow_empty: bool = True) -> Sequences:
         X = {name: values for name, values in foreign.items() if name == TOKENS or not holds_lists(values)}
     if isinstance(X, Sequences):
         found = X
-    elif _is_table(X):
+    elif isinstance(X, Mapping) or hasattr(X, "collect") or hasattr(X, "columns"):
         found = _from_table(X)
     else:
-        origin = Origin()
-        items, offsets = flatten(X, origin)
-        found = Sequences(items, offsets, {}, origin)
+        found = Sequences(*_flatten(X, "X"))
     if not allow_empty:
         _refuse_empty(found)
     return found
@@ -238,20 +232,14 @@ def _refuse_empty(sequences: Sequences) -> None:
         )
 
 
-def _is_table(X: object) -> bool:
-    return isinstance(X, Mapping) or hasattr(X, "collect") or hasattr(X, "columns")
-
-
 def _from_table(X: Any) -> Sequences:
-    if hasattr(X, "collect"):
-        raise DataError("X is a lazy frame: pass X.collect().")
+    refuse_lazy(X)
     names = [str(name) for name in (X if isinstance(X, Mapping) else X.columns)]
     if TOKENS not in names:
         raise DataError(f"X is a table without a column {TOKENS!r} of token lists.{did_you_mean(TOKENS, names)}")
-    if len(set(names)) < len(names):
-        raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
-    origin = Origin(f'X["{TOKENS}"]')
-    items, offsets = flatten(X[TOKENS], origin)
+    refuse_repeated(names)
+    origin = f'X["{TOKENS}"]'
+    items, offsets = _flatten(X[TOKENS], origin)
     columns = {name: _column(name, X[name], len(offsets) - 1) for name in names if name != TOKENS}
     return Sequences(items, offsets, columns, origin)
 
@@ -269,3 +257,117 @@ def _column(name: str, values: Any, n: int) -> npt.NDArray[Any]:
             "per sequence."
         )
     return array
+
+
+# From nested lists to flat positions: what is refused is named by sequence and position
+
+
+def _sequence(offsets: IntArray, i: int) -> int:
+    return int(np.searchsorted(offsets, i, side="right")) - 1
+
+
+def _where(offsets: IntArray, i: int, origin: str) -> str:
+    k = _sequence(offsets, i)
+    t = i - int(offsets[k])
+    return f"Position {t} of sequence {k} ({origin}[{k}][{t}])"
+
+
+def _lower(sentence: str) -> str:
+    return sentence[0].lower() + sentence[1:]
+
+
+def _refused(offsets: IntArray, i: int, why: str, origin: str, others: Iterable[int] = ()) -> DataError:
+    instances = dict.fromkeys(_sequence(offsets, j) for j in (i, *others))
+    return DataError(f"{_where(offsets, i, origin)} {why}", instances=instances)
+
+
+def _flatten(X: Any, origin: str) -> tuple[Sequence[Any], IntArray]:
+    """Tokens (a list) or ``AttributeRows``, and where each sequence starts."""
+    if isinstance(X, str | bytes):
+        raise DataError(f"{origin} is a single text. Pass a list of token lists, even for one: [text.split()].")
+    if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
+        raise DataError(f"{origin} must be a list of token lists, but is of type {type(X).__name__}.")
+    rows = [_row(row, k, origin) for k, row in enumerate(X)]
+    offsets = np.zeros(len(rows) + 1, dtype=np.intp)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    flat = list(itertools.chain.from_iterable(rows))
+    samples = {type(item): item for item in flat}
+    if samples.keys() - {str}:
+        kinds = {kind: _kind(item) for kind, item in samples.items()}
+        _refuse_strangers(flat, kinds, offsets, origin)
+        if kinds[type(flat[0])] == "attributes":
+            return AttributeRows.of(flat, lambda i, why: _refused(offsets, i, why, origin)), offsets
+        flat = [str(token) for token in flat]  # NumPy's strings become plain ones
+    bad = {token: why for token in dict.fromkeys(flat) if (why := unfit(token)) is not None}
+    if bad:
+        first, *others = (i for i, token in enumerate(flat) if token in bad)
+        raise _refused(offsets, first, bad[flat[first]], origin, others)
+    return flat, offsets
+
+
+def _row(row: Any, k: int, origin: str) -> Sequence[Any]:
+    match row:
+        case list() | tuple():
+            return row
+        case _ if is_document(row):
+            return tokens_of(row)
+        case str() | bytes():
+            why = f"is a text, {row!r:.60}, where a list of tokens is expected. Did you mean text.split()?"
+        case np.ndarray() if row.ndim == 1:
+            return list(row.tolist())
+        case Mapping() | set():
+            hint = "Is this one position? Then a list around it is missing."
+            why = f"must be a list of tokens or of attributes, but is of type {type(row).__name__}. {hint}"
+        case _ if hasattr(row, "to_list") or isinstance(row, Sequence):
+            return list(row)
+        case _ if not hasattr(row, "__len__") and is_missing(row):
+            why = f"is missing ({row!r}). Leave it out of X."
+        case _:
+            why = f"must be a list of tokens or of attributes, but is of type {type(row).__name__}."
+    raise DataError(f"Sequence {k} ({origin}[{k}]) {why}", instance=k)
+
+
+def _kind(item: object) -> Kind | None:
+    match item:
+        case str():
+            return "tokens"
+        case Mapping() | list() | tuple() | set() | frozenset():
+            return "attributes"
+    return None
+
+
+def _refuse_strangers(flat: Sequence[Any], kinds: Mapping[type, Kind | None], offsets: IntArray, origin: str) -> None:
+    """Every position is a token, or every one has attributes."""
+    first = kinds[type(flat[0])]
+    if first is not None and set(kinds.values()) == {first}:
+        return
+    i = 0 if first is None else next(i for i, item in enumerate(flat) if kinds[type(item)] != first)
+    item, start = flat[i], _lower(_where(offsets, 0, origin))
+    everywhere = "Pass tokens everywhere, or attributes everywhere."
+    match kinds[type(item)]:
+        case "attributes":
+            why = f"holds attributes, but {start} is the token {flat[0]!r:.60}. {everywhere}"
+        case "tokens":
+            why = f"is the token {item!r:.60}, but {start} holds attributes. {everywhere}"
+        case _:
+            advice = "Decode it: token.decode()." if isinstance(item, bytes) else "Turn it into text: str(token)."
+            if not hasattr(item, "__len__") and is_missing(item):
+                advice = "Leave it out, or write what stands there."
+            why = f"is {item!r:.60} ({type(item).__name__}), but a token is a string. {advice}"
+    raise _refused(offsets, i, why, origin)
+
+
+def unfit(token: str) -> str | None:
+    """The reason why a string cannot be a token, as the end of a sentence; None if it can.
+
+    >>> unfit("a"), unfit(" ")
+    (None, "is the empty token ' '. Leave it out, or write what stands there.")
+    """
+    if not token or token.isspace():
+        return f"is the empty token {token!r}. Leave it out, or write what stands there."
+    if token.isprintable():
+        return None
+    for c in token:
+        if unicodedata.category(c) in _UNFIT:
+            return f"is the token {token!r:.60}, which holds {_UNFIT[unicodedata.category(c)]} {c!r}. Clean the text."
+    return None

@@ -17,10 +17,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from tiltfit.demo.draws import Draws
+from tiltfit.demo.draws import Draws, write_files
 
 HERE = Path(__file__).parent
 CONSTRAINTS = HERE / "citations.toml"
@@ -97,7 +99,8 @@ def generate(n: int, seed: int = 0, part: Part = "train") -> tuple[Reference, ..
     date    July 2005 .
     """
     rng = random.Random(2 * seed + (part == "test"))
-    return tuple(_Writer(rng, facts(part)).reference() for _ in range(n))
+    writer = _Writer(rng, facts(part).rates, facts(part))
+    return tuple(writer.reference() for _ in range(n))
 
 
 def split(n_train: int = 300, n_test: int = 200, seed: int = 0) -> tuple[tuple[Reference, ...], tuple[Reference, ...]]:
@@ -107,13 +110,8 @@ def split(n_train: int = 300, n_test: int = 200, seed: int = 0) -> tuple[tuple[R
 
 def runs(tokens: Sequence[str], labels: Sequence[str]) -> list[tuple[str, str]]:
     """(label, its tokens) for each maximal run of a label."""
-    found: list[tuple[str, str]] = []
-    for token, label in zip(tokens, labels, strict=True):
-        if found and found[-1][0] == label:
-            found[-1] = (label, f"{found[-1][1]} {token}")
-        else:
-            found.append((label, token))
-    return found
+    pairs = zip(labels, tokens, strict=True)
+    return [(label, " ".join(token for _, token in run)) for label, run in groupby(pairs, key=itemgetter(0))]
 
 
 N_LABELLED = 20
@@ -122,7 +120,6 @@ N_LABELLED = 20
 def write(folder: Path) -> list[Path]:
     """Write labelled.conll (the first 20 references to learn from), unlabelled.conll (the others, tokens alone),
     test.conll and the constraints into ``folder``, which is made if need be."""
-    folder.mkdir(parents=True, exist_ok=True)
     train, test = split()
     files = {"citations.toml": CONSTRAINTS.read_text(encoding="utf-8")}
     for name, part in {"labelled.conll": train[:N_LABELLED], "test.conll": test}.items():
@@ -130,9 +127,7 @@ def write(folder: Path) -> list[Path]:
             "".join(f"{token}\t{label}\n" for token, label in zip(r.tokens, r.labels, strict=True)) for r in part
         )
     files["unlabelled.conll"] = "\n".join("".join(f"{token}\n" for token in r.tokens) for r in train[N_LABELLED:])
-    for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8", newline="\n")
-    return [folder / name for name in files]
+    return write_files(folder, files)
 
 
 Field = tuple[str, list[str]]  # a label and its tokens
@@ -140,14 +135,14 @@ Field = tuple[str, list[str]]  # a label and its tokens
 
 @dataclass(frozen=True)
 class _Writer(Draws):
-    """Writes by drawing from ``rng``; the order of the draws is part of what makes references reproducible."""
+    """Writes references by drawing."""
 
     facts: Facts
 
     def reference(self) -> Reference:
         kind = self.weighted(self.facts.kinds)
         style = self.facts.styles[self.weighted({name: style["share"] for name, style in self.facts.styles.items()})]
-        if self.happens(self.facts.rates["other stop"]):
+        if self.happens("other stop"):
             style = {**style, "stop": self.pick(SIGNS)}
         work = self.work(kind, style)
         order = self.order(style[kind])
@@ -179,7 +174,7 @@ class _Writer(Draws):
         facts["title"] = self.title(style, phrases)
         if kind == "chapter":
             facts["proceedings"] = self.expand("{volume_title}", phrases)
-        elif self.happens(self.facts.rates["short meeting"]):
+        elif self.happens("short meeting"):
             facts["proceedings"] = self.expand("{short_meeting}", phrases)
         return {**phrases, **{name: [fact] for name, fact in facts.items()}}
 
@@ -188,8 +183,8 @@ class _Writer(Draws):
         order = []
         for entry in layout.split():
             label, _, template = entry.removesuffix("?").partition("/")
-            rate = self.facts.present[label] if entry.endswith("?") else 1 - self.facts.rates["missing"]
-            if self.happens(rate):
+            rate = self.facts.present[label] if entry.endswith("?") else 1 - self.rates["missing"]
+            if self.chance(rate):
                 order.append((label, template or label))
         return order or [("title", "title")]
 
@@ -209,7 +204,7 @@ class _Writer(Draws):
         count = int(self.weighted({"1": 0.24, "2": 0.34, "3": 0.22, "4": 0.13, "5": 0.07}))
         first, name = style.get("first", style["name"]), style["name"]
         names = [self.person(name if i else first) for i in range(count)]
-        if count > 3 and self.happens(self.facts.rates["et al"]):
+        if count > 3 and self.happens("et al"):
             return f"{names[0]} et al ."
         if count == 1:
             return names[0]
@@ -217,16 +212,16 @@ class _Writer(Draws):
         return f" {style['join']} ".join(names[:-1]) + f" {last} {names[-1]}"
 
     def person(self, template: str) -> str:
-        rates, phrases = self.facts.rates, self.facts.phrases
+        phrases = self.facts.phrases
         given, middle = self.pick(phrases["given"]), self.pick(phrases["capital"])
         surname = self.expand("{stem}{ending}", phrases)
-        if self.happens(rates["place as name"]):
+        if self.happens("place as name"):
             surname = self.pick(phrases["place"]).split()[0]
-        if self.happens(rates["second surname"]):
+        if self.happens("second surname"):
             surname += self.expand("-{stem}{ending}", phrases)
-        has_middle = self.happens(rates["middle initial"])
+        has_middle = self.happens("middle initial")
         initials = f"{given[0]} . {middle} ." if has_middle else f"{given[0]} ."
-        if self.happens(rates["spelt out"]):
+        if self.happens("spelt out"):
             initials = given
         facts = {
             "given": f"{given} {middle} ." if has_middle else given,
@@ -238,35 +233,35 @@ class _Writer(Draws):
 
     def title(self, style: Mapping[str, Any], phrases: Phrases) -> str:
         text = self.expand("{title}", phrases)
-        if self.happens(self.facts.rates["subtitle"]):
+        if self.happens("subtitle"):
             text += " : " + self.expand("{subtitle}", phrases)
         text = _ARTICLE.sub("an", text)
-        if self.happens(style["capitals"]):
+        if self.chance(style["capitals"]):
             small = {"a", "an", "and", "the", "of", "in", "on", "for", "with", "to", "by", "from"}
             text = " ".join(word if word in small else word[0].upper() + word[1:] for word in text.split())
         return text[0].upper() + text[1:]
 
     def abbreviate(self, token: str, rate: float) -> list[str]:
         short = self.facts.abbreviations.get(token)
-        return short.split() if short is not None and self.happens(rate) else [token]
+        return short.split() if short is not None and self.chance(rate) else [token]
 
     def mistype(self, token: str) -> str:
         """Swap two letters of some long words."""
-        if len(token) < 5 or not self.happens(self.facts.rates["typing error"]):
+        if len(token) < 5 or not self.happens("typing error"):
             return token
         i = self.whole(1, len(token) - 3)
         return token[:i] + token[i + 1] + token[i] + token[i + 2 :]
 
     def disturb(self, fields: list[Field]) -> list[Field]:
         """Swap fields, and change or forget the signs between them."""
-        if len(fields) > 4 and self.happens(self.facts.rates["swapped"]):
+        if len(fields) > 4 and self.happens("swapped"):
             i = self.whole(2, len(fields) - 2)
             fields[i], fields[i + 1] = fields[i + 1], fields[i]
         for _, tokens in fields[:-1]:
             if tokens[-1] in SIGNS and len(tokens) > 1:
-                if self.happens(self.facts.rates["wrong sign"]):
+                if self.happens("wrong sign"):
                     tokens[-1] = self.pick(SIGNS)
-                elif self.happens(self.facts.rates["no sign"]):
+                elif self.happens("no sign"):
                     del tokens[-1]
         return fields
 

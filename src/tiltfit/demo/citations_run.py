@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -85,18 +85,19 @@ class Outcome:
     seconds: float
 
 
+def doing(console: Console | None, what: str) -> AbstractContextManager[object]:
+    """Show what is being done, if there is a console."""
+    return console.status(what) if console is not None else nullcontext()
+
+
 def compute(job: Job, console: Console | None = None) -> Outcome:
     """Learn from few labels with and without constraints; ``console`` shows the progress."""
-
-    def doing(what: str) -> Any:
-        return console.status(what) if console is not None else nullcontext()
-
     start = time.perf_counter()
-    with doing("compiling what sequences need (only the first run takes long)"):
+    with doing(console, "compiling what sequences need (only the first run takes long)"):
         _compile_kernels(job)
     results, example = [], None
     for labelled in LABELLED:
-        with doing(f"tagging references: {labelled} labelled"):
+        with doing(console, f"tagging references: {labelled} labelled"):
             alone = _predictions(_labels_only(job, labelled), job.test) if labelled else None
             began = time.perf_counter()
             model = _with_constraints(job, labelled)

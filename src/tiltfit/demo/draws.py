@@ -1,4 +1,4 @@
-"""Random choices that are the same on every platform and in every Python."""
+"""Random choices that are the same on every platform and in every Python, and the files of a collection."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,11 +16,18 @@ _SLOT = re.compile(r"\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Draws:
-    """Draws from ``rng`` with random() alone: Python guarantees its sequence, but not that of choice()."""
+    """Draws from ``rng`` with random() alone: Python guarantees its sequence, but not that of choice() or shuffle().
+
+    The order of the draws is part of what makes a collection reproducible. ``rates`` says how often things happen.
+    """
 
     rng: random.Random
+    rates: Mapping[str, float]
 
-    def happens(self, rate: float) -> bool:
+    def happens(self, what: str) -> bool:
+        return self.chance(self.rates[what])
+
+    def chance(self, rate: float) -> bool:
         return self.rng.random() < rate
 
     def pick(self, options: Sequence[T]) -> T:
@@ -44,3 +52,11 @@ class Draws:
         while (slot := _SLOT.search(text)) is not None:
             text = text[: slot.start()] + self.pick(phrases[slot[1]]) + text[slot.end() :]
         return text
+
+
+def write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
+    """Write texts by name of file into ``folder``, which is made if need be; return the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8", newline="\n")
+    return [folder / name for name in files]

@@ -1,4 +1,5 @@
-"""The demo: learn support tickets from a dozen statements and no labels, and compare that with other ways to learn."""
+"""The demo: learn support tickets from a dozen statements and no labels, and compare that with other ways to learn,
+from the same constraints or from all labels."""
 
 from __future__ import annotations
 
@@ -7,28 +8,118 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from rich.box import SIMPLE_HEAD
 from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, f1_score
 
+from tiltfit.data.inputs import TextInputs
 from tiltfit.demo import citations_run
-from tiltfit.demo.contestants import CONTESTANTS, Result, compete, compile_kernels
 from tiltfit.demo.tickets import CONSTRAINTS, Tickets, generate, split
+from tiltfit.estimators.classifier import TiltClassifier
+from tiltfit.language.condition import Condition
+from tiltfit.language.conditions import word
 from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.expect import expect
 from tiltfit.report.constraints import ConstraintReport
 
 WIDTH = 96  # longer lines are hard to read
 EXCERPT = 320  # characters of an example ticket
 SURE = 0.6  # examples of right answers are not lucky guesses
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A way to learn: ``make`` gives the classifier for some constraints."""
+
+    key: str
+    name: str
+    uses_labels: bool
+    make: Callable[[ConstraintSet], TiltClassifier]
+
+    def learn(self, train: Tickets, constraints: ConstraintSet) -> TiltClassifier:
+        """Fit to the tickets, and to their labels only if ``uses_labels``."""
+        return self.make(constraints).fit(train.texts, train.labels if self.uses_labels else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The scores of a contestant on the test tickets; ``seconds`` are those of learning."""
+
+    contestant: Contestant
+    labels: int
+    model: Any
+    predicted: npt.NDArray[Any]
+    accuracy: float
+    macro_f1: float
+    seconds: float
+
+
+def compete(contestant: Contestant, train: Tickets, test: Tickets, constraints: ConstraintSet) -> Result:
+    """Learn on ``train``, judge on ``test``."""
+    start = time.perf_counter()
+    model = contestant.learn(train, constraints)
+    seconds = time.perf_counter() - start
+    predicted = model.predict(test.texts)
+    return Result(
+        contestant,
+        len(train) if contestant.uses_labels else 0,
+        model,
+        predicted,
+        float(accuracy_score(test.labels, predicted)),
+        float(f1_score(test.labels, predicted, average="macro")),
+        seconds,
+    )
+
+
+def compile_kernels() -> None:
+    """Fit something tiny, so that compilation does not count as learning time."""
+    said = [expect("a", given=word("x")).about(0.9), expect("b").at_least(0.4)]
+    TiltClassifier(said, classes=["a", "b"]).fit(["x", "y", "x z"]).predict(["x"])
+
+
+class Mentioned(BaseEstimator):  # type: ignore[misc]
+    """A vectorizer that sees only whether each word, phrase or pattern of the constraints occurs in a text."""
+
+    def __init__(self, constraints: ConstraintSet) -> None:
+        self.constraints = constraints
+
+    def fit_transform(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        return self.transform(texts)
+
+    def transform(self, texts: Sequence[str]) -> npt.NDArray[np.float64]:
+        inputs = TextInputs(texts)
+        return np.column_stack([leaf.fires(inputs) for leaf in self._leaves()]).astype(np.float64)
+
+    def get_feature_names_out(self) -> list[str]:
+        return [repr(leaf) for leaf in self._leaves()]
+
+    def _leaves(self) -> list[Condition]:
+        stated = [c.given for c in self.constraints if c.given is not None]
+        return list(dict.fromkeys(leaf for condition in stated for leaf in condition.leaves))
+
+
+def _mentioned_only(constraints: ConstraintSet) -> TiltClassifier:
+    return TiltClassifier(constraints, vectorizer=Mentioned(constraints))
+
+
+CONTESTANTS = (
+    Contestant("constraints", "constraints, no labels", False, TiltClassifier),
+    Contestant("majority_vote", "majority vote, then regression", False, partial(TiltClassifier, method="vote")),
+    Contestant("mentioned_only", "constraints, their own words only", False, _mentioned_only),
+    Contestant("supervised", "all labels (supervised)", True, lambda said: TiltClassifier(classes=said.classes)),
+)
 
 
 @dataclass(frozen=True)
@@ -90,16 +181,12 @@ def run(*, as_json: bool = False, console: Console | None = None) -> int:
 
 def compute(job: Job, console: Console | None = None) -> Outcome:
     """Let every contestant learn; ``console`` shows which one is learning."""
-
-    def doing(what: str) -> Any:
-        return console.status(what) if console is not None else nullcontext()
-
     start = time.perf_counter()
-    with doing("compiling (only the first run takes long)"):
+    with citations_run.doing(console, "compiling (only the first run takes long)"):
         compile_kernels()
     results = []
     for contestant in CONTESTANTS:
-        with doing(f"learning: {contestant.name}"):
+        with citations_run.doing(console, f"learning: {contestant.name}"):
             results.append(compete(contestant, job.train, job.test, job.constraints))
     return Outcome(results, _examples(job.test, results), time.perf_counter() - start)
 

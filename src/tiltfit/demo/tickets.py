@@ -10,22 +10,18 @@ What customers say, and how often, stands in ``grammar.toml``; what a person mig
 from __future__ import annotations
 
 import json
-import math
 import random
-import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
 
-T = TypeVar("T")
+from tiltfit.demo.draws import Draws, write_files
 
 HERE = Path(__file__).parent
 CONSTRAINTS = HERE / "tickets.toml"
-_SLOT = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -72,9 +68,8 @@ def generate(n: int = 2400, seed: int = 0) -> Tickets:
     Joe
     => shipping
     """
-    # Only random() is used: Python promises its sequence for ever, but not that of choice() or shuffle().
-    rng = random.Random(seed)
-    written = [_Writer(grammar(), rng).ticket() for _ in range(n)]
+    writer = _Writer(random.Random(seed), grammar().rates, grammar())
+    written = [writer.ticket() for _ in range(n)]
     return Tickets(tuple(text for text, _ in written), tuple(label for _, label in written))
 
 
@@ -87,23 +82,19 @@ def split(tickets: Tickets) -> tuple[Tickets, Tickets]:
 
 def write(folder: Path) -> list[Path]:
     """Write train.jsonl, test.jsonl and the constraints into ``folder``, which is made if need be."""
-    folder.mkdir(parents=True, exist_ok=True)
     train, test = split(generate())
     files = {"tickets.toml": CONSTRAINTS.read_text(encoding="utf-8")}
     for name, part in {"train.jsonl": train, "test.jsonl": test}.items():
         rows = zip(part.texts, part.labels, strict=True)
         files[name] = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows)
-    for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8", newline="\n")
-    return [folder / name for name in files]
+    return write_files(folder, files)
 
 
 @dataclass(frozen=True)
-class _Writer:
-    """Writes by drawing from ``rng``; the order of the draws is part of what makes tickets reproducible."""
+class _Writer(Draws):
+    """Writes tickets by drawing."""
 
     grammar: Grammar
-    rng: random.Random
 
     def ticket(self) -> tuple[str, str]:
         """A text and the class it is filed under."""
@@ -145,13 +136,6 @@ class _Writer:
         issue = self.pick(list(self.grammar.issues[other].values()))
         return self.pick([*issue["says"], *issue["adds"]])
 
-    def expand(self, template: str, phrases: Mapping[str, Sequence[str]]) -> str:
-        """Replace every ``{name}`` by one of its phrases, and those in them, until none is left."""
-        text = template
-        while (slot := _SLOT.search(text)) is not None:
-            text = text[: slot.start()] + self.pick(phrases[slot[1]]) + text[slot.end() :]
-        return text
-
     def mistype(self, text: str) -> str:
         """Drop, double or swap a letter inside some words."""
         words = text.split(" ")
@@ -161,21 +145,6 @@ class _Writer:
                 head, a, b, tail = word[: i - 1], word[i - 1], word[i], word[i + 1 :]
                 words[at] = head + self.pick([a + tail, a + b + b + tail, b + a + tail])
         return " ".join(words)
-
-    def happens(self, what: str) -> bool:
-        return self.rng.random() < self.grammar.rates[what]
-
-    def pick(self, options: Sequence[T]) -> T:
-        return options[int(self.rng.random() * len(options))]
-
-    def weighted(self, shares: Mapping[str, float]) -> str:
-        at = self.rng.random() * math.fsum(shares.values())  # sum() rounds differently in Python 3.11 and 3.12
-        names = list(shares)
-        passed = 0
-        while passed < len(names) - 1 and at >= shares[names[passed]]:
-            at -= shares[names[passed]]
-            passed += 1
-        return names[passed]
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 from tiltfit.data.readers.chunks import ON_ERROR
 from tiltfit.data.readers.contents import Contents, guess_contents
-from tiltfit.data.readers.dataset import Dataset
-from tiltfit.data.readers.documents import FORMATS, DocumentStream, read, stream
+from tiltfit.data.readers.documents import FORMATS, Dataset, DocumentStream, read, stream
 from tiltfit.data.readers.source import read_words
 from tiltfit.data.readers.tagged import (
     SEQUENCE_FORMATS,

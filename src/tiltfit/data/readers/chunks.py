@@ -12,13 +12,15 @@ from __future__ import annotations
 import hashlib
 import stat
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Self
 
+from tiltfit.data.readers.delimited import DELIMITERS, with_numbers
+from tiltfit.data.readers.kinds import ColumnKinds, LabelKind
 from tiltfit.data.readers.record import Refusal, Survey
+from tiltfit.data.readers.request import D, R, Request, nothing, places
 from tiltfit.data.readers.source import STDIN, Meter, place_of
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
@@ -32,16 +34,7 @@ WAIT = 1.0
 _MESSAGE = 1000  # characters of a message that is remembered
 
 
-class _Chunk(Protocol):
-    @property
-    def origins(self) -> list[str]: ...
-
-
-R = TypeVar("R")
-C = TypeVar("C", bound=_Chunk)
-
-
-class ChunkStream(ABC, Iterator[C], Generic[R, C]):
+class ChunkStream(Iterator[D], Generic[R, D]):
     """An iterator over chunks, read when they are asked for; nothing but the current chunk is kept.
 
     ``taken``: instances delivered so far, with those passed over by ``skip``. ``rejected``: malformed records, left out
@@ -53,13 +46,12 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     of a first chunk. Neither malformed records matter to them nor where instances stand.
     """
 
-    _what: str
-    """The word for instances in messages."""
-
-    def __init__(self, names: Sequence[str], size: int, on_error: str, skip: int, step: int | None = None) -> None:
+    def __init__(self, request: Request[R, D], size: int, on_error: str, skip: int, step: int | None = None) -> None:
         _check(size, on_error, skip, step)
-        self._names, self._size, self._on_error, self._skip = tuple(names), size, on_error, skip
-        self._surveys = [Survey(place_of(name)) for name in self._names]
+        self._request, self._size, self._on_error, self._skip = request, size, on_error, skip
+        self._surveys = [Survey(place_of(name)) for name in request.names]
+        self._label = LabelKind(request.mixed)
+        self._columns = ColumnKinds(request.fields.columns)
         self._meter = Meter()
         self._origins: list[str] = []
         self.taken = 0
@@ -67,12 +59,14 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
         self.problems: list[str] = []
         self.digest = self.passed = self.head = ""
         self._read = hashlib.blake2b(digest_size=16)
-        sizes = [_size(name) for name in self._names]
+        sizes = [_size(name) for name in request.names]
         self.bytes_total = None if None in sizes else sum(n for n in sizes if n is not None)
         self._step = step if self.bytes_total is None else None
-        for name, survey, known in zip(self._names, self._surveys, sizes, strict=True):
+        for name, survey, known in zip(request.names, self._surveys, sizes, strict=True):
             if known is not None:
-                self._probe(name, survey)
+                # One record of what can be read again: what is wrong with all of it is said before work starts.
+                with closing(request.records(name, survey)) as items:
+                    next(items, None)
         self._check_if_final()
         self._chunks = self._run()
 
@@ -84,7 +78,7 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     @property
     def what(self) -> str:
         """The word for instances in messages."""
-        return self._what
+        return self._request.what
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -105,16 +99,11 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __next__(self) -> C:
+    def __next__(self) -> D:
         return next(self._chunks)
 
-    def _probe(self, name: str, survey: Survey) -> None:
-        """Read one record of a file that can be read again: what is wrong with all of it is said before work starts."""
-        with closing(self._items(name, survey, Meter())) as items:
-            next(items, None)
-
-    def _run(self) -> Generator[C, None, None]:
-        held: list[list[R]] = [[] for _ in self._names]
+    def _run(self) -> Generator[D, None, None]:
+        held: list[list[R]] = [[] for _ in self._surveys]
         good, since = 0, time.monotonic()
         with closing(self._good()) as items:
             for k, item in items:
@@ -123,17 +112,17 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
                 if good > self._skip:
                     held[k].append(item)
                 if good % self._size == 0 or self._is_late(good, since):
-                    self._settle()
+                    self._columns.settle()
                     if good > self._skip:
                         chunk = self._delivered(held, good)
-                        held = [[] for _ in self._names]
+                        held = [[] for _ in self._surveys]
                         yield chunk
                         del chunk  # or two would be held while the next is read
                         since = time.monotonic()
         self._check_end(good)
         self.head = self.head or self._digest_so_far()
         if any(held):
-            self._settle()
+            self._columns.settle()
             yield self._delivered(held, good)
 
     def _is_late(self, good: int, since: float) -> bool:
@@ -143,7 +132,7 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
     def _note(self, item: R, good: int) -> None:
         """Bring the digests up to date."""
-        self._read.update(repr(self._content(item)).encode("utf-8", "surrogatepass"))
+        self._read.update(repr(self._request.content(item)).encode("utf-8", "surrogatepass"))
         if good == self._skip:
             self.passed = self._digest_so_far()
         if good == self._size:
@@ -154,15 +143,15 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
 
     def _good(self) -> Generator[tuple[int, R], None, None]:
         """(number of the source, record) of all that can be used; the rest is counted, or raised."""
-        for k, (name, survey) in enumerate(zip(self._names, self._surveys, strict=True)):
-            with closing(self._items(name, survey, self._meter)) as items:
+        for k, (name, survey) in enumerate(zip(self._request.names, self._surveys, strict=True)):
+            with closing(self._request.records(name, survey, self._meter)) as items:
                 for n, item in enumerate(items):
                     if n == 0:
                         self._check_if_final()
                     if isinstance(item, Refusal):
                         self._refuse(item)
                     elif (why := self._misfit(item, survey)) is not None:
-                        self._refuse(Refusal(DataFileError(why)))
+                        self._refuse(Refusal(DataFileError(f"{item.origin}: {why}")))
                     else:
                         yield k, item
 
@@ -174,56 +163,46 @@ class ChunkStream(ABC, Iterator[C], Generic[R, C]):
             message = str(refusal)
             self.problems.append(message if len(message) <= _MESSAGE else message[:_MESSAGE] + "…")
 
-    def _delivered(self, held: Sequence[Sequence[R]], good: int) -> C:
-        chunk = self._collect(held)
+    def _misfit(self, record: R, survey: Survey) -> str | None:
+        """Why a record cannot stand beside those before it; None if it can."""
+        labels = self._request.labels(record)
+        why = self._label.misfit(labels, record)
+        if why is None and record.columns:  # CoNLL has none
+            why = self._columns.take(record, cells=survey.format in DELIMITERS)
+        if why is None:
+            self._label.take(labels, record)
+        return why
+
+    def _delivered(self, held: Sequence[Sequence[R]], good: int) -> D:
+        found = [
+            with_numbers(records, self._columns.numeric) if survey.format in DELIMITERS else records
+            for survey, records in zip(self._surveys, held, strict=True)
+        ]
+        names = self._columns.numeric_names
+        chunk = self._request.collect(self._surveys, found, labels=self._request.wants_labels, numeric=names)
         self.taken, self._origins, self.digest = good, chunk.origins, self._digest_so_far()
         return chunk
 
     def _check_if_final(self) -> None:
         """Check that the requested fields exist, as soon as every header has been seen."""
         if all(survey.final for survey in self._surveys):
-            self._check_fields()
+            self._request.check_fields(self._surveys)
 
     def _check_end(self, good: int) -> None:
-        places = ", ".join(self.sources)
         if not good and self.rejected:
             raise DataFileError(
-                f"{places}: no {self._what}. All {self.rejected} that are here are malformed; the first: "
+                f"{places(self._surveys)}: no {self.what}. All {self.rejected} that are here are malformed; the first: "
                 f"{self.problems[0]}"
             )
         if not good:
-            raise DataFileError(f"{places}: no {self._what}. There is nothing to read here.")
-        self._check_fields()
+            raise nothing(self._surveys, self.what)
+        self._request.check_fields(self._surveys)
         if good < self._skip:
             raise DataFileError(
-                f"{places}: there are {good:,} {self._what} here, but {self._skip:,} were to be passed over. "
-                "Is this the stream that was read before?"
+                f"{places(self._surveys)}: there are {good:,} {self.what} here, but {self._skip:,} were to be passed "
+                "over. Is this the stream that was read before?"
             )
         self.taken, self.digest = good, self._digest_so_far()
-
-    @abstractmethod
-    def _content(self, item: R) -> tuple[object, ...]:
-        """The values that are learned from; ``repr`` must show all of them."""
-
-    @abstractmethod
-    def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[R | Refusal, None, None]:
-        """The records of a source."""
-
-    @abstractmethod
-    def _misfit(self, item: R, survey: Survey) -> str | None:
-        """Why a record cannot stand beside those before it, with its place; None if it can."""
-
-    @abstractmethod
-    def _settle(self) -> None:
-        """A chunk is complete."""
-
-    @abstractmethod
-    def _collect(self, held: Sequence[Sequence[R]]) -> C:
-        """A chunk of the records of each source."""
-
-    @abstractmethod
-    def _check_fields(self) -> None:
-        """Refuse fields that were asked for and that no source has shown."""
 
 
 def _check(size: int, on_error: str, skip: int, step: int | None) -> None:

@@ -120,7 +120,7 @@ class _Sequence:
         if not self._tokens:
             return None
         known = any(tag is not None for tag in self._tags)
-        return Tagged(Record(self._place, self._start, None, "", None), self._tokens, self._tags if known else None)
+        return Record(self._place, self._start, None, self._tokens, self._tags if known else None)
 
 
 class _Layout:

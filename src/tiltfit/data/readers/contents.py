@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -67,7 +68,7 @@ def _of_schema(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Co
         kinds = parquet_kinds(place, raw)
     except DataFileError:
         return None  # as above
-    return _of_kinds(place, kinds.get(text) == "text", kinds.get(tokens) == "list", text, tokens)
+    return _of_kinds(place, kinds, text, tokens)
 
 
 def _of_object(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Contents | None:
@@ -77,10 +78,12 @@ def _of_object(place: str, raw: io.BufferedReader, text: str, tokens: str) -> Co
         return None
     if not isinstance(item, dict):
         return None
-    return _of_kinds(place, isinstance(item.get(text), str), isinstance(item.get(tokens), list), text, tokens)
+    names: dict[type, str] = {str: "text", list: "list"}
+    return _of_kinds(place, {name: names.get(type(value), "other") for name, value in item.items()}, text, tokens)
 
 
-def _of_kinds(place: str, has_text: bool, has_tokens: bool, text: str, tokens: str) -> Contents | None:
+def _of_kinds(place: str, kinds: Mapping[str, str], text: str, tokens: str) -> Contents | None:
+    has_text, has_tokens = kinds.get(text) == "text", kinds.get(tokens) == "list"
     if has_text == has_tokens:
         return None
     if has_text:

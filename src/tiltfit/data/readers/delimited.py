@@ -7,11 +7,12 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from tiltfit.data.readers import record as limits
 from tiltfit.data.readers import source
 from tiltfit.data.readers.record import (
+    Document,
     Fields,
     Record,
     Refusal,
@@ -26,6 +27,10 @@ from tiltfit.data.readers.record import (
 from tiltfit.data.readers.source import scan
 from tiltfit.errors import DataFileError
 
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+R = TypeVar("R", bound=Record[Any, Any])
+
 # Numbers as people write them. Not "007" or "01234": leading zeros are how codes look, and codes are text.
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]{0,15})(\.[0-9]*)?([eE][+-]?[0-9]{1,2})?")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
@@ -33,7 +38,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]+")
 
 def delimited_records(
     survey: Survey, raw: io.BufferedReader, fields: Fields, delimiter: str
-) -> Iterator[Record | Refusal]:
+) -> Iterator[Document | Refusal]:
     """Every row of a CSV file as a record. The cells of its columns are text: ``with_numbers`` makes them numbers."""
     place = survey.place
     feed = _Feed(place, raw)
@@ -51,7 +56,7 @@ def delimited_records(
             continue
         try:
             _check_width(place, row, len(names))
-            found: Record | Refusal = _record(place, row.line, row.cells, places, fields)
+            found: Document | Refusal = _record(place, row.line, row.cells, places, fields)
         except DataFileError as error:
             found = feed.refusal(error)
         yield found
@@ -178,7 +183,7 @@ def _no_text(place: str, number: int, header: Sequence[str], text: str, delimite
     return missing_field(place, number, "text", text, header)
 
 
-def _record(place: str, number: int, row: Sequence[str], places: dict[str, int], fields: Fields) -> Record:
+def _record(place: str, number: int, row: Sequence[str], places: dict[str, int], fields: Fields) -> Document:
     def cell(name: str | None) -> str | None:
         return row[places[name]] if name in places else None
 
@@ -201,23 +206,23 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell) is not None
 
 
-def with_numbers(records: Sequence[Record], numeric: Sequence[bool]) -> Sequence[Record]:
+def with_numbers(records: Sequence[R], numeric: Sequence[bool]) -> Sequence[R]:
     """The records with the cells of some columns, ``numeric`` says which, as numbers."""
     if not any(numeric):
         return records
-    return [Record(r.place, r.line, r.identifier, r.text, r.label, _numbers(r.columns, numeric)) for r in records]
+    made = [
+        Record(r.place, r.line, r.identifier, r.content, r.label, tuple(map(_number, r.columns, numeric)))
+        for r in records  # dataclasses.replace takes several times as long
+    ]
+    return cast("Sequence[R]", made)
 
 
-def _numbers(cells: Sequence[Value], numeric: Sequence[bool]) -> tuple[Value, ...]:
-    return tuple(
-        _number(cell) if yes and isinstance(cell, str) else cell for cell, yes in zip(cells, numeric, strict=True)
-    )
+def _number(cell: Value, numeric: bool) -> Value:
+    if cell is None or not numeric:
+        return cell
+    return int(cell) if _WHOLE.fullmatch(cast(str, cell)) else float(cell)
 
 
-def numeric_columns(records: Sequence[Record], n: int) -> list[bool]:
+def numeric_columns(records: Sequence[Record[Any, Any]], n: int) -> list[bool]:
     """True for those of n columns of which every cell that is not empty is a number."""
     return [all(r.columns[j] is None or is_number(str(r.columns[j])) for r in records) for j in range(n)]
-
-
-def _number(cell: str) -> int | float:
-    return int(cell) if _WHOLE.fullmatch(cell) else float(cell)

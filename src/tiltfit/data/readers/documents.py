@@ -1,34 +1,41 @@
-"""``read`` and ``stream``: documents from files of several formats, all at once or in chunks.
-
-``Request`` is what a user asked for, checked; both take their records from it.
-"""
+"""``read`` and ``stream``: documents from files of several formats, all at once or in chunks."""
 
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Generator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from tiltfit.data.readers.chunks import ChunkStream
-from tiltfit.data.readers.dataset import Dataset, assemble, check_fields, collect
-from tiltfit.data.readers.delimited import delimited_records, numeric_columns, with_numbers
+from tiltfit.data.readers.delimited import DELIMITERS, delimited_records
 from tiltfit.data.readers.folder import folder_records
-from tiltfit.data.readers.jsonl import jsonl_records
-from tiltfit.data.readers.kinds import ColumnKinds, LabelKind
-from tiltfit.data.readers.parquet import is_parquet, parquet_records
-from tiltfit.data.readers.record import Fields, Part, Record, Refusal, Survey, strict
-from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, opened, place_of, suffix_of
-from tiltfit.errors import DataError, DataFileError, did_you_mean
-
-Source = str | os.PathLike[str]
+from tiltfit.data.readers.jsonl import document_of
+from tiltfit.data.readers.kinds import LABEL_KINDS, objects
+from tiltfit.data.readers.parquet import is_parquet
+from tiltfit.data.readers.record import Document, Fields, Label, Refusal, Survey
+from tiltfit.data.readers.request import Instances, Request, Source, names_of, several
+from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, opened, suffix_of
+from tiltfit.errors import DataError, DataFileError
 
 FORMATS = ("auto", "jsonl", "csv", "tsv", "folder", "parquet")
 
 _SUFFIXES = {**dict.fromkeys(JSONL_SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
-DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class Dataset(Instances[list[str] | dict[str, npt.NDArray[Any]], npt.NDArray[np.object_]]):
+    """Documents as an estimator takes them.
+
+    ``X`` is a list of texts or, when columns were asked for, a mapping of column name to array that includes
+    the texts. ``y`` has None where a row is unlabelled, and is None if no source has a label field.
+    ``origins`` gives the file and line of each row ("a.csv, line 3"); ``sources`` are the files, in order, ``formats``
+    theirs.
+    """
 
 
 def read(
@@ -48,148 +55,7 @@ def read(
     one must begin like JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels.
     ``columns`` are further fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
     """
-    request = Request.of(source, format, fields_of(text, label, columns, identifier), delimiter)
-    return assemble([_part(request, name) for name in request.names], request.fields)
-
-
-def fields_of(text: str, label: str | None, columns: Sequence[str], identifier: str) -> Fields:
-    """The names of the fields, each in one role."""
-    names = (columns,) if isinstance(columns, str) else tuple(dict.fromkeys(columns))
-    if text in names:
-        names = tuple(name for name in names if name != text)
-    if label is not None and label in (text, *names):
-        raise DataError(f"The field {label!r} cannot be the label and an input at once.")
-    return Fields(text, label, identifier, names)
-
-
-def _check_options(names: Sequence[str], format: str, delimiter: str | None) -> None:
-    check_sources(names, "at least one file or folder")
-    if format not in FORMATS:
-        raise DataFileError(
-            f"There is no data format {format!r}.{did_you_mean(format, FORMATS)} Use one of: {', '.join(FORMATS)}."
-        )
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
-        raise DataError(f"The delimiter must be one character other than a quote or a line end, not {delimiter!r}.")
-
-
-def check_sources(names: Sequence[str], least: str) -> None:
-    """Refuse no source at all, and standard input twice."""
-    if not names:
-        raise DataError(f"There is no source to read: give {least}.")
-    if names.count(STDIN) > 1:
-        raise DataError("Standard input (-) can be read once only.")
-
-
-@dataclass(frozen=True)
-class Request:
-    """The sources to read, and how."""
-
-    names: tuple[str, ...]
-    format: str
-    fields: Fields
-    delimiter: str | None
-
-    @staticmethod
-    def of(source: Source | Sequence[Source], format: str, fields: Fields, delimiter: str | None) -> Request:
-        """Refuses what makes no sense whatever the sources hold."""
-        names = names_of(source)
-        _check_options(names, format, delimiter)
-        return Request(names, format, fields, delimiter)
-
-    def records(self, name: str, survey: Survey, meter: Meter | None = None) -> Generator[Record | Refusal, None, None]:
-        """The records of a source, read one at a time."""
-        place, format = survey.place, self.format
-        if "\0" in name:
-            raise DataFileError(f"{name!r} is not the name of a file.")
-        is_folder = name != STDIN and Path(name).is_dir()
-        if is_folder != (format == "folder") and format != "auto":
-            no = "" if is_folder else "not "
-            raise DataFileError(f"{place}: is {no}a folder, so it cannot be read as {format!r}.")
-        if is_folder:
-            survey.format = "folder"
-            yield from folder_records(survey, self.fields, meter)
-            return
-        with opened(name, meter) as raw:
-            survey.format = _kind(name, place, raw, self.delimiter) if format == "auto" else format
-            if survey.format == "jsonl":
-                yield from jsonl_records(survey, raw, self.fields)
-            elif survey.format == "parquet":
-                yield from parquet_records(survey, raw, self.fields)
-            else:
-                yield from delimited_records(survey, raw, self.fields, self.delimiter or DELIMITERS[survey.format])
-
-
-def names_of(source: Source | Sequence[Source]) -> tuple[str, ...]:
-    """One or several sources by name."""
-    return tuple(os.fspath(s) for s in ([source] if isinstance(source, str | os.PathLike) else source))
-
-
-def _part(request: Request, name: str) -> Part:
-    survey = Survey(place_of(name))
-    with closing(request.records(name, survey)) as items:
-        records: Sequence[Record] = list(strict(items))
-    if survey.format in DELIMITERS:
-        records = with_numbers(records, numeric_columns(records, len(request.fields.columns)))
-    return Part(survey.place, records, frozenset(survey.fields))
-
-
-def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) -> str:
-    """Format by suffix; else JSONL if the first character is a brace; else it must be said."""
-    suffix = suffix_of(name)
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
-    if is_parquet(name, raw):
-        return "parquet"
-    if begins(raw, b"{") or not raw.peek(1):  # nothing is of any format
-        return "jsonl"
-    if delimiter is not None:
-        return "csv"
-    raise DataFileError(
-        f"{place}: cannot tell its format: neither its name nor its beginning says so. Say format= (jsonl, csv, tsv or "
-        "parquet). Tokens in columns are for taggers (tiltfit train --task tag)."
-    )
-
-
-class DocumentStream(ChunkStream[Record, Dataset]):
-    """Chunks of documents. ``y`` is there even if a chunk has no label, unless labels are not read at all."""
-
-    _what = "rows"
-
-    def __init__(self, request: Request, size: int, on_error: str, skip: int, step: int | None = None) -> None:
-        self._request = request
-        self._label = LabelKind()
-        self._columns = ColumnKinds(request.fields.columns)
-        super().__init__(request.names, size, on_error, skip, step)
-
-    def _content(self, item: Record) -> tuple[object, ...]:
-        return item.text, item.label, item.columns
-
-    def _items(self, name: str, survey: Survey, meter: Meter) -> Generator[Record | Refusal, None, None]:
-        return self._request.records(name, survey, meter)
-
-    def _misfit(self, item: Record, survey: Survey) -> str | None:
-        why = self._label.misfit(item.label)
-        if why is None:
-            why = self._columns.take(item, cells=survey.format in DELIMITERS)
-        if why is not None:
-            return f"{item.origin}: {why}"
-        self._label.take(item.label, item)
-        return None
-
-    def _settle(self) -> None:
-        self._columns.settle()
-
-    def _collect(self, held: Sequence[Sequence[Record]]) -> Dataset:
-        numeric, fields = self._columns.numeric, self._request.fields
-        parts = [
-            Part(s.place, with_numbers(records, numeric) if s.format in DELIMITERS else records, frozenset())
-            for s, records in zip(self._surveys, held, strict=True)
-        ]
-        return collect(parts, fields, labels=fields.label is not None, numeric=self._columns.numeric_names)
-
-    def _check_fields(self) -> None:
-        known = set[str]().union(*(survey.fields for survey in self._surveys))
-        check_fields(", ".join(self.sources), sorted(known), self._request.fields)
+    return _request(source, format, text, label, columns, identifier, delimiter).read()
 
 
 def stream(
@@ -226,5 +92,106 @@ def stream(
     ...     [chunk.X for chunk in documents], documents.taken, documents.rejected
     ([['a', 'b'], ['d']], 3, 1)
     """
-    request = Request.of(sources, format, fields_of(text, label, columns, identifier), delimiter)
+    request = _request(sources, format, text, label, columns, identifier, delimiter)
     return DocumentStream(request, size, on_error, skip, step)
+
+
+class DocumentStream(ChunkStream[Document, Dataset]):
+    """Chunks of documents. ``y`` is there even if a chunk has no label, unless labels are not read at all."""
+
+
+@dataclass(frozen=True)
+class DocumentRequest(Request[Document, Dataset]):
+    """Documents to read. ``delimiter``: that of CSV, None for the usual one."""
+
+    delimiter: str | None
+
+    what = "rows"
+    role = "text"
+    least = "at least one file or folder"
+    formats = FORMATS
+    unknown_format = "There is no data format {!r}."
+    dataset = Dataset
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        delimiter = self.delimiter
+        if delimiter is not None and (len(delimiter) != 1 or delimiter in '\r\n"\0'):
+            raise DataError(f"The delimiter must be one character other than a quote or a line end, not {delimiter!r}.")
+
+    @property
+    def column(self) -> str:
+        return self.fields.text
+
+    @property
+    def wants_labels(self) -> bool:
+        return self.fields.label is not None
+
+    @property
+    def needs_label(self) -> bool:
+        # A field that was asked for by name and is nowhere is a slip; the usual name may well be absent.
+        return self.fields.label not in (None, Fields.label)
+
+    def records(
+        self, name: str, survey: Survey, meter: Meter | None = None
+    ) -> Generator[Document | Refusal, None, None]:
+        is_folder = name != STDIN and Path(name).is_dir()
+        if is_folder != (self.format == "folder") and self.format != "auto":
+            no = "" if is_folder else "not "
+            raise DataFileError(f"{survey.place}: is {no}a folder, so it cannot be read as {self.format!r}.")
+        if is_folder:
+            survey.format = "folder"
+            yield from folder_records(survey, self.fields, meter)
+            return
+        with opened(name, meter) as raw:
+            survey.format = _kind(name, survey.place, raw, self.delimiter) if self.format == "auto" else self.format
+            if survey.format in DELIMITERS:
+                yield from delimited_records(survey, raw, self.fields, self.delimiter or DELIMITERS[survey.format])
+            else:
+                yield from self.objects(survey, raw, document_of)
+
+    def content(self, record: Document) -> tuple[object, ...]:
+        return record.content, record.label, record.columns
+
+    def labels(self, record: Document) -> tuple[Label | None]:
+        return (record.label,)
+
+    @staticmethod
+    def gather(values: list[Any]) -> npt.NDArray[np.object_]:
+        return objects(values)
+
+    def mixed(self, label: Label, other: Label, origin: str) -> str:
+        kind, before = LABEL_KINDS[type(label)], LABEL_KINDS[type(other)]
+        return f"the label {label!r} is {kind}, but {other!r} in {origin} is {before}. Write all labels as one kind."
+
+
+def _request(
+    source: Source | Sequence[Source],
+    format: str,
+    text: str,
+    label: str | None,
+    columns: Sequence[str],
+    identifier: str,
+    delimiter: str | None,
+) -> DocumentRequest:
+    extra = tuple(name for name in dict.fromkeys(several(columns)) if name != text)
+    if label is not None and label in (text, *extra):
+        raise DataError(f"The field {label!r} cannot be the label and an input at once.")
+    return DocumentRequest(names_of(source), format, Fields(text, label, identifier, extra), delimiter)
+
+
+def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) -> str:
+    """Format by suffix; else JSONL if the first character is a brace; else it must be said."""
+    suffix = suffix_of(name)
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    if is_parquet(name, raw):
+        return "parquet"
+    if begins(raw, b"{") or not raw.peek(1):  # nothing is of any format
+        return "jsonl"
+    if delimiter is not None:
+        return "csv"
+    raise DataFileError(
+        f"{place}: cannot tell its format: neither its name nor its beginning says so. Say format= (jsonl, csv, tsv or "
+        "parquet). Tokens in columns are for taggers (tiltfit train --task tag)."
+    )

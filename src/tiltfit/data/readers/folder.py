@@ -13,7 +13,17 @@ from pathlib import Path
 
 from tiltfit.data.readers import source
 from tiltfit.data.readers.packed import without_packing
-from tiltfit.data.readers.record import Fields, Label, Record, Refusal, Survey, check_label, check_text, problem
+from tiltfit.data.readers.record import (
+    Document,
+    Fields,
+    Label,
+    Record,
+    Refusal,
+    Survey,
+    check_label,
+    check_text,
+    problem,
+)
 from tiltfit.errors import DataFileError
 
 UNLABELLED = frozenset({"unlabelled", "unlabeled"})
@@ -21,7 +31,7 @@ UNLABELLED = frozenset({"unlabelled", "unlabeled"})
 _log = logging.getLogger(__name__)
 
 
-def folder_records(survey: Survey, fields: Fields, meter: source.Meter | None = None) -> Iterator[Record | Refusal]:
+def folder_records(survey: Survey, fields: Fields, meter: source.Meter | None = None) -> Iterator[Document | Refusal]:
     """Every text file of a folder as a record, in the order of their names, each read when its turn comes."""
     folder = survey.place
     if fields.columns:
@@ -63,7 +73,7 @@ def _texts(folder: str, files: list[Path]) -> Iterator[Path]:
     return iter(texts)
 
 
-def _record(root: Path, path: Path, label: Label | None, meter: source.Meter | None) -> Record | Refusal:
+def _record(root: Path, path: Path, label: Label | None, meter: source.Meter | None) -> Document | Refusal:
     place = str(path)
     with source.opened(place, meter) as raw:
         data = raw.read(source.MAX_LINE + 1)

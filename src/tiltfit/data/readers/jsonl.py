@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, Never, TypeVar, cast
 
 from tiltfit.data.readers.record import (
+    Document,
     Fields,
     Record,
     Refusal,
@@ -29,36 +30,22 @@ from tiltfit.data.readers.record import (
     problem,
 )
 from tiltfit.data.readers.source import scan
+from tiltfit.errors import DataFileError
 
 T = TypeVar("T")
 
 
-def jsonl_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Record | Refusal]:
-    """Every line of a JSONL file as a document."""
-    return _each(survey, raw, fields, lambda number, item: record_of(survey.place, number, item, fields))
-
-
-def jsonl_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Tagged | Refusal]:
-    """Every line of a JSONL file as a sequence. ``fields.text`` names the tokens, ``fields.label`` the tags."""
-    vocabulary = Vocabulary(survey.place)
-
-    def sequence(number: int, item: dict[str, Any]) -> Tagged:
-        survey.labelled |= fields.label in item
-        return tagged_of(survey.place, number, item, fields, vocabulary)
-
-    return _each(survey, raw, fields, sequence)
-
-
-def _each(
-    survey: Survey, raw: io.BufferedReader, fields: Fields, make: Callable[[int, dict[str, Any]], T]
+def jsonl_records(
+    survey: Survey, raw: io.BufferedReader, fields: Fields, make: Callable[[str, int, dict[str, Any], Fields], T]
 ) -> Iterator[T | Refusal]:
-    """``make(number, object)`` of every line that is not empty."""
+    """``make(place, number, object, fields)`` of every line that is not empty: a document or a sequence."""
     asked = fields.asked
 
     def one(number: int, text: str) -> T:
-        item = parse_object(survey.place, number, text)
+        item = _parse_object(survey.place, number, text)
         survey.note(item.keys(), asked)
-        return make(number, item)
+        survey.labelled |= fields.label in item
+        return make(survey.place, number, item, fields)
 
     for number, text, flaw in scan(survey.place, raw):
         if flaw is not None:
@@ -67,7 +54,7 @@ def _each(
             yield attempt(partial(one, number, text))
 
 
-def parse_object(place: str, number: int, line: str) -> dict[str, Any]:
+def _parse_object(place: str, number: int, line: str) -> dict[str, Any]:
     """The object of one line."""
     try:
         item = json.loads(line, object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -80,12 +67,12 @@ def parse_object(place: str, number: int, line: str) -> dict[str, Any]:
         raise problem(place, number, "the JSON is nested too deeply.") from None
     except ValueError as error:  # a number with thousands of digits, or one of the two hooks below
         raise problem(place, number, f"not JSON: {error}") from None
-    if not isinstance(item, dict):
-        raise problem(place, number, f'the line is {KINDS[type(item)]}, not an object such as {{"text": "..."}}.')
+    if type(item) is not dict:
+        raise _wrong_kind(place, number, "the line", item, 'an object such as {"text": "..."}.')
     return item
 
 
-KINDS = {
+_KINDS = {
     list: "a list",
     str: "a string",
     int: "a number",
@@ -94,6 +81,11 @@ KINDS = {
     type(None): "null",
     dict: "an object",
 }
+
+
+def _wrong_kind(place: str, number: int, what: str, value: Any, wanted: str) -> DataFileError:
+    """The error for a value that is not what is wanted; ``wanted`` ends the sentence."""
+    return problem(place, number, f"{what} is {_KINDS[type(value)]}, not {wanted}")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,39 +101,42 @@ def _no_constant(name: str) -> Never:
     raise ValueError(f"{name} is not a JSON value. Write null for a missing value.")
 
 
-def record_of(place: str, number: int, item: dict[str, Any], fields: Fields) -> Record:
+def document_of(place: str, number: int, item: dict[str, Any], fields: Fields) -> Document:
     """The document that an object stands for."""
     if fields.text not in item:
         raise missing_field(place, number, "text", fields.text, list(item))
     text = item[fields.text]
-    if not isinstance(text, str):
-        raise problem(place, number, f"the text field {fields.text!r} is {KINDS[type(text)]}, not a string.")
+    if type(text) is not str:
+        raise _wrong_kind(place, number, f"the text field {fields.text!r}", text, "a string.")
     return Record(
         place,
         number,
-        check_identifier(place, number, item.get(fields.identifier)),
+        _identifier(place, number, item.get(fields.identifier)),
         check_text(place, number, f"the field {fields.text!r}", text),
         check_label(place, number, item.get(fields.label)) if fields.label is not None else None,
-        tuple(check_value(place, number, name, item.get(name)) for name in fields.columns),
+        _columns(place, number, item, fields),
     )
 
 
-def check_identifier(place: str, number: int, value: Any) -> str | None:
+def _identifier(place: str, number: int, value: Any) -> str | None:
     """An id as text; None if there is none."""
     match value:
         case None | "":
             return None
         case list() | dict() | bool():
-            raise problem(place, number, f"the id is {KINDS[type(value)]}, not a string or a number.")
+            raise _wrong_kind(place, number, "the id", value, "a string or a number.")
     return check_text(place, number, "the id", str(value))
 
 
-def check_value(place: str, number: int, name: str, value: Any) -> Value:
+def _columns(place: str, number: int, item: dict[str, Any], fields: Fields) -> tuple[Value, ...]:
+    return tuple(_value(place, number, name, item.get(name)) for name in fields.columns)
+
+
+def _value(place: str, number: int, name: str, value: Any) -> Value:
     """The value of a column as it is, unless nothing can be computed with it."""
     match value:
         case list() | dict():
-            why = f"the column {name!r} is {KINDS[type(value)]}, not a number, a string or null."
-            raise problem(place, number, why)
+            raise _wrong_kind(place, number, f"the column {name!r}", value, "a number, a string or null.")
         case int() | float() if not abs(value) <= sys.float_info.max:
             raise problem(place, number, f"the column {name!r} is a number too large to compute with.")
         case str():
@@ -149,38 +144,34 @@ def check_value(place: str, number: int, name: str, value: Any) -> Value:
     return cast(Value, value)
 
 
-def tagged_of(place: str, number: int, item: dict[str, Any], fields: Fields, vocabulary: Vocabulary) -> Tagged:
-    """The sequence that an object stands for."""
+def sequence_of(vocabulary: Vocabulary, place: str, number: int, item: dict[str, Any], fields: Fields) -> Tagged:
+    """The sequence that an object stands for. ``fields.text`` names the tokens, ``fields.label`` the tags."""
     tokens = _tokens(place, number, item, fields.text, vocabulary)
     tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
-    values = tuple(check_value(place, number, name, item.get(name)) for name in fields.columns)
-    identifier = check_identifier(place, number, item.get(fields.identifier))
-    return Tagged(Record(place, number, identifier, "", None, values), tokens, tags)
+    columns = _columns(place, number, item, fields)
+    return Record(place, number, _identifier(place, number, item.get(fields.identifier)), tokens, tags, columns)
 
 
 def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary: Vocabulary) -> list[str]:
     if name not in item:
         raise missing_field(place, number, "tokens", name, list(item))
-    values = item[name]
-    if not isinstance(values, list):
-        hint = " Split the text into tokens first." if isinstance(values, str) else ""
-        raise problem(place, number, f"the field {name!r} is {KINDS[type(values)]}, not a list of tokens.{hint}")
+    values, what = item[name], f"the field {name!r}"
+    if type(values) is not list:
+        hint = " Split the text into tokens first." if type(values) is str else ""
+        raise _wrong_kind(place, number, what, values, f"a list of tokens.{hint}")
     if not values:
-        raise problem(place, number, f"the field {name!r} is an empty list. Leave empty sequences out.")
+        raise problem(place, number, f"{what} is an empty list. Leave empty sequences out.")
     for t, value in enumerate(values):
-        if not isinstance(value, str):
-            what = f"token {t} of the field {name!r} is {KINDS[type(value)]}, not a string. Write it in quotes."
-            raise problem(place, number, what)
-    return [vocabulary.take(value, number, f"token {t} of the field {name!r}") for t, value in enumerate(values)]
+        if type(value) is not str:
+            raise _wrong_kind(place, number, f"token {t} of {what}", value, "a string. Write it in quotes.")
+    return [vocabulary.take(value, number, f"token {t} of {what}") for t, value in enumerate(values)]
 
 
 def _tags(place: str, number: int, values: Any, name: str, n: int) -> Tags:
     if values is None:
         return None
-    if not isinstance(values, list):
-        raise problem(
-            place, number, f"the field {name!r} is {KINDS[type(values)]}, not a list with a tag for each token."
-        )
+    if type(values) is not list:
+        raise _wrong_kind(place, number, f"the field {name!r}", values, "a list with a tag for each token.")
     if len(values) != n:
         raise problem(
             place, number, f"{n} tokens, but {len(values)} tags. Give one tag per token (null where it is unknown)."

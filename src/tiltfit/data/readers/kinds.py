@@ -1,41 +1,57 @@
-"""The kinds of the labels and columns of a stream. A stream is seen once, so its first values decide for all."""
+"""The kinds of labels and columns: all values of one are of one kind.
+
+A stream is seen once, so its first values decide for all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
+from typing import Any
 
-from tiltfit.data.readers.dataset import mixed_column, mixed_labels, mixed_tags
+import numpy as np
+import numpy.typing as npt
+
 from tiltfit.data.readers.delimited import is_number
-from tiltfit.data.readers.record import COLUMN_KINDS, NUMBER, Label, Record, Tags, Value
+from tiltfit.data.readers.record import Label, Record, Value
+from tiltfit.errors import DataFileError
 
+NUMBER = "a number"
 _TEXT = "text"
+_BOOLEAN = "true or false"
+LABEL_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: "an integer", str: _TEXT}
+_COLUMN_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: NUMBER, float: NUMBER, str: _TEXT}
 
 
 class LabelKind:
-    """The kind of all labels: that of the first."""
+    """The type of all labels, that of the first: 1, true and "1" would otherwise meet as equals or strangers.
 
-    def __init__(self) -> None:
+    ``mixed(label, other, origin)`` says why a label is refused whose type is not that of another, which is at
+    ``origin``.
+    """
+
+    def __init__(self, mixed: Callable[[Label, Label, str], str]) -> None:
+        self._mixed = mixed
         self._first: Label | None = None
         self._origin = ""
+        self._types: set[type] = {type(None)}
 
-    def misfit(self, label: Label | None) -> str | None:
-        """Why a label is not of the kind of those before, None if it is."""
-        if label is None or self._first is None or type(label) is type(self._first):
+    def misfit(self, labels: Collection[Label | None], record: Record[Any, Any]) -> str | None:
+        """Why the labels of a record are not all of the type of those before, None if they are."""
+        if self._types.issuperset(map(type, labels)):
             return None
-        return mixed_labels(label, self._first, self._origin)
+        known = [label for label in labels if label is not None]
+        first, origin = (known[0], record.origin) if self._first is None else (self._first, self._origin)
+        other = next((label for label in known if type(label) is not type(first)), None)
+        return None if other is None else self._mixed(other, first, origin)
 
-    def misfit_tags(self, tags: Tags, origin: str) -> str | None:
-        """The same for all tags of a sequence, which may differ among themselves."""
-        known = [tag for tag in tags or () if tag is not None]
-        first, place = (self._first, self._origin) if self._first is not None else (next(iter(known), None), origin)
-        other = next((tag for tag in known if type(tag) is not type(first)), None)
-        return None if other is None else mixed_tags(other, first, place)
-
-    def take(self, label: Label | None, record: Record) -> None:
-        """A label that fits, and the record that has it."""
-        if self._first is None and label is not None:
-            self._first, self._origin = label, record.origin
+    def take(self, labels: Collection[Label | None], record: Record[Any, Any]) -> None:
+        """Labels that fit, and the record that has them."""
+        if self._first is None:
+            self._first = next((label for label in labels if label is not None), None)
+            self._origin = record.origin
+            self._types.add(type(self._first))
 
 
 @dataclass(frozen=True)
@@ -51,8 +67,8 @@ class _State:
 
 
 class ColumnKinds:
-    """The kind of each column. In JSON the first value says it; cells of CSV are numbers if all those of the first
-    chunk that has any are.
+    """The kind of each column of a stream. In JSON the first value says it; cells of CSV are numbers if all those of
+    the first chunk that has any are.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -67,9 +83,9 @@ class ColumnKinds:
     @property
     def numeric_names(self) -> frozenset[str]:
         """Their names."""
-        return frozenset(name for name, yes in zip(self._names, self.numeric, strict=True) if yes)
+        return frozenset(compress(self._names, self.numeric))
 
-    def take(self, record: Record, *, cells: bool) -> str | None:
+    def take(self, record: Record[Any, Any], *, cells: bool) -> str | None:
         """Why a record does not fit; None if it does, and it has then been taken into account.
 
         ``cells``: its values are cells of CSV, whose text may stand for a number.
@@ -79,7 +95,7 @@ class ColumnKinds:
             kind = _kind(value, cells)
             new = _next(state, kind, record, cells=cells)
             if new is None:
-                why = mixed_column(name, str(kind), str(state.kind), state.origin)
+                why = _mixed_column(name, str(kind), str(state.kind), state.origin)
                 return f"{why} In a stream the first rows decide." if cells else why
             after.append(new)
         self._states = after
@@ -93,10 +109,10 @@ class ColumnKinds:
 def _kind(value: Value, cells: bool) -> str | None:
     if value is None:
         return None
-    return NUMBER if cells and is_number(str(value)) else COLUMN_KINDS[type(value)]
+    return NUMBER if cells and is_number(str(value)) else _COLUMN_KINDS[type(value)]
 
 
-def _next(state: _State, kind: str | None, record: Record, *, cells: bool) -> _State | None:
+def _next(state: _State, kind: str | None, record: Record[Any, Any], *, cells: bool) -> _State | None:
     """The state after one more value; None if the value does not fit."""
     if kind is None or (cells and state.kind == _TEXT):
         return state
@@ -107,3 +123,35 @@ def _next(state: _State, kind: str | None, record: Record, *, cells: bool) -> _S
     if state.open and kind == _TEXT:
         return _State(_TEXT, record.origin)
     return None
+
+
+def _mixed_column(name: str, kind: str, other: str, origin: str) -> str:
+    return f"the column {name!r} is {kind} here, but {other} in {origin}. Use one kind."
+
+
+def column_values(name: str, j: int, records: Sequence[Record[Any, Any]], *, numeric: bool) -> npt.NDArray[Any]:
+    """Column j of the records: numbers (missing: NaN), booleans or objects (missing: None); refuses a mixture.
+
+    ``numeric``: the column is numbers even if all are missing.
+    """
+    values: list[Value] = [record.columns[j] for record in records]
+    kinds: dict[str, Record[Any, Any]] = {}
+    for record, value in zip(records, values, strict=True):
+        if value is not None:
+            kinds.setdefault(_COLUMN_KINDS[type(value)], record)
+    if len(kinds) > 1:
+        (one, first), (other, second) = list(kinds.items())[:2]
+        raise DataFileError(f"{second.origin}: {_mixed_column(name, other, one, first.origin)}")
+    if NUMBER not in kinds and not numeric:
+        whole = _BOOLEAN in kinds and None not in values
+        return np.array(values, dtype=np.bool_) if whole else objects(values)
+    if all(type(v) is int and abs(v) < 2**63 for v in values):
+        return np.array(values, dtype=np.int64)
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
+    """The values as an array. ``np.array(values, dtype=object)`` would look inside them; filling does not."""
+    array = np.empty(len(values), dtype=np.object_)
+    array[:] = values
+    return array

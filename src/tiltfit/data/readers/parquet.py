@@ -8,26 +8,16 @@ layout of a Parquet file stands at its end.
 from __future__ import annotations
 
 import io
-import math
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from tiltfit.data.readers.jsonl import record_of, tagged_of
-from tiltfit.data.readers.record import (
-    Fields,
-    Record,
-    Refusal,
-    Row,
-    Survey,
-    Tagged,
-    Vocabulary,
-    attempt,
-    missing_field,
-)
+from tiltfit.data.readers.record import Fields, Refusal, Row, Survey, attempt, missing_field
 from tiltfit.data.readers.source import suffix_of
 from tiltfit.errors import DataFileError
+
+T = TypeVar("T")
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
@@ -42,17 +32,16 @@ def is_parquet(name: str, raw: io.BufferedReader) -> bool:
     return suffix in PARQUET_SUFFIXES or (not suffix and raw.peek(4).startswith(_MAGIC))
 
 
-def parquet_records(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Record | Refusal]:
-    """Every row as a document."""
-    for number, item in _objects(survey, raw, fields, "text"):
-        yield attempt(partial(record_of, survey.place, number, item, fields))
-
-
-def parquet_sequences(survey: Survey, raw: io.BufferedReader, fields: Fields) -> Iterator[Tagged | Refusal]:
-    """Every row as a sequence: a column of lists of tokens, and one of lists of tags."""
-    vocabulary = Vocabulary(survey.place)
-    for number, item in _objects(survey, raw, fields, "tokens"):
-        yield attempt(partial(tagged_of, survey.place, number, item, fields, vocabulary))
+def parquet_records(
+    survey: Survey,
+    raw: io.BufferedReader,
+    fields: Fields,
+    make: Callable[[str, int, dict[str, Any], Fields], T],
+    role: str,
+) -> Iterator[T | Refusal]:
+    """``make(place, number, object, fields)`` of every row. ``role``: the parameter that names ``fields.text``."""
+    for number, item in _objects(survey, raw, fields, role):
+        yield attempt(partial(make, survey.place, number, item, fields))
 
 
 def parquet_kinds(place: str, raw: io.BufferedReader) -> dict[str, str]:
@@ -89,9 +78,9 @@ def _objects(survey: Survey, raw: io.BufferedReader, fields: Fields, role: str) 
 
 def _plain(value: Any) -> Any:
     """NaN is how some writers say that a value is missing."""
-    if isinstance(value, list):
+    if type(value) is list:
         return [_plain(v) for v in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    return None if value != value else value
 
 
 def _check_columns(place: str, schema: Any, names: Collection[str]) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from tiltfit.data.positions import unfit
+from tiltfit.data.sequences import unfit
 from tiltfit.errors import DataFileError, did_you_mean
 
 MAX_TEXT = 1 << 24
 """Longest text of one document, in characters: longer ones are a sign of a broken file, not of a document."""
-
-NUMBER = "a number"
 
 _SHOWN = 8  # field names in a message
 _FIELDS, _FIELD = 4096, 200  # names of fields that are remembered, and their length: a stream may never end
@@ -22,10 +20,9 @@ Label = str | int | bool
 Value = str | int | float | bool | None
 Tags = Sequence[Label | None] | None
 
-LABEL_KINDS: Mapping[type, str] = {bool: "true or false", int: "an integer", str: "text"}
-COLUMN_KINDS: Mapping[type, str] = {bool: "true or false", int: NUMBER, float: NUMBER, str: "text"}
-
 T = TypeVar("T")
+X = TypeVar("X")
+Y = TypeVar("Y")
 
 
 @dataclass(frozen=True)
@@ -44,14 +41,17 @@ class Fields:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One document. ``line`` is where it starts (0: the whole file ``place``)."""
+class Record(Generic[X, Y]):
+    """One document or sequence: a text and its label, or tokens and their tags (None: unlabelled).
+
+    ``line`` is where it starts (0: the whole file ``place``).
+    """
 
     place: str
     line: int
     identifier: str | None
-    text: str
-    label: Label | None
+    content: X
+    label: Y
     columns: tuple[Value, ...] = ()
 
     @property
@@ -59,33 +59,8 @@ class Record:
         return where(self.place, self.line)
 
 
-@dataclass(frozen=True)
-class Part:
-    """The part of the data from one source: its records, and the names of the fields that it has."""
-
-    place: str
-    records: Sequence[Record]
-    fields: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Tagged:
-    """One sequence: tokens and their tags (None: unlabelled). ``record`` says where it starts; its text is empty."""
-
-    record: Record
-    tokens: list[str]
-    tags: Tags
-
-
-@dataclass(frozen=True)
-class TaggedPart:
-    """The part of the data from one source: its sequences, its fields, whether it has tags at all, and its format."""
-
-    place: str
-    sequences: list[Tagged]
-    fields: frozenset[str]
-    has_tags: bool
-    format: str
+Document = Record[str, Label | None]
+Tagged = Record[list[str], Tags]
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tiltfit.errors import DataFileError
 
-_BESIDE = Path(__file__).resolve().parents[3].parent / "shared" / "data"
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 _TAG = re.compile(r"<script.*?</script>|<style.*?</style>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE)
 
 
@@ -61,19 +61,11 @@ def load_corpus(name: str) -> Corpus:
 
 
 def strip_header(text: str) -> str:
-    """Everything after the first blank line: a message without its header.
-
-    >>> strip_header("From: a\\nSubject: b\\n\\nHello")
-    'Hello'
-    """
+    """Everything after the first blank line: a message without its header."""
     _, _, body = text.partition("\n\n")
     return body
 
 
 def strip_page(text: str) -> str:
-    """The words of a web page, without HTTP header, tags, scripts and entities.
-
-    >>> strip_page("MIME-Version: 1.0\\n\\n<h1>R &amp; D</h1>").strip()
-    'R & D'
-    """
+    """The words of a web page, without HTTP header, tags, scripts and entities."""
     return html.unescape(_TAG.sub(" ", strip_header(text)))
