@@ -65,7 +65,7 @@ class Options:
         _refuse_generative(estimator)
         _positive("beta", estimator.beta)
         _positive("gamma", estimator.gamma)
-        _positive("tol", estimator.tol)
+        _positive("tol", estimator.tol, zero=True)
         for name in ("valid_only", "boundaries", "warm_start", "penalize_intercept"):
             value = getattr(estimator, name, False)
             if not isinstance(value, bool | np.bool_):

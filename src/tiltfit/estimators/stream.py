@@ -15,7 +15,7 @@ from tiltfit.execution.workers import one_blas_thread
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.language.values import label as as_label
-from tiltfit.methods.history import Development, Fit, Journal, Round
+from tiltfit.methods.history import CLOSE, Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
@@ -273,7 +273,7 @@ def fit_online(
         weights = journal.settle(learner.flat_weights())
         learner.start_from(weights)  # a development set may have preferred an earlier pass
         learner.settle_passes(n, options.online)
-        last = problem.evaluate(weights, None, options.tol, told=True)
+        last = problem.evaluate(weights, None, CLOSE, told=True)
     return journal.finished(weights, last, journal.stop or Stop.PASSES), stream
 
 

@@ -26,7 +26,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.expectation_maximization import regularize
-from tiltfit.methods.history import LOOSE, WINDOW, Fit, Journal, Round, remaining, settled
+from tiltfit.methods.history import CLOSE, LOOSE, WINDOW, Fit, Journal, Round, settled
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.problem import Evaluation, Problem
@@ -69,35 +69,32 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
 
 
 def alternate(problem: Problem, start: FloatArray, run: Run, *, inner_tol: float = 1e-6) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or until O can hardly fall any further.
+    """Alternate from ``start`` until O and the labels that the model gives no longer change (``optimize.plateau``).
 
-    Rounds shrink geometrically, often slowly, so the fall to come is extrapolated from the last two rounds; it must be
-    below tol/100 of the fall so far. With ``run.development``, the weights are those of its best round.
+    With ``run.development``, the weights are those of its best round.
     """
     active = problem.active  # elsewhere q = p, whatever the weights
-    limit = active.gradient_tol(run.tol, inner_tol)
+    plateau = active.plateau(run.tol)
     weights, last, stop = start, None, Stop.MAX_ITER
     journal = Journal(run.callback, run.development)
     journal.begin(start)
-    now = first = active.evaluate(weights, last, inner_tol)
-    drop = np.inf
+    now = active.evaluate(weights, last, inner_tol)
     for number in range(1, run.max_iter + 1):
         target, current = moment_target(problem, weights, now)
-        fitted = moment_step(problem, now, target, weights, limit)
+        fitted = moment_step(problem, now, target, weights, run.tol)
         # With q fixed, O and the objective of Eq. 9 differ by a constant, so O falls by as much as Eq. 9 does.
         after = now.value + fitted.value - current
         weights, last = fitted.x, now.start
         spent = fitted.n_eval + now.n_eval
         journal.add(Round.of(number, run.max_iter, now, spent, objective=after, moment=after), weights)
-        before, now = now.value, active.evaluate(weights, last, inner_tol)
-        last_drop, drop = drop, before - now.value
-        if now.steepest <= limit:
-            stop = Stop.CONVERGED
-        elif journal.stop is not None:
+        now = active.evaluate(weights, last, inner_tol)
+        if journal.stop is not None:
             stop = journal.stop
-        elif not fitted.converged and fitted.n_iter == 0:
+        elif now.projection is None or fitted.n_iter == 0:  # q no longer moves, and the weights are fitted to it
             stop = fitted.stop
-        elif remaining(drop, last_drop) <= 0.01 * run.tol * (first.value - now.value):
+        elif now.steepest <= active.rounding:
+            stop = Stop.CONVERGED
+        elif plateau.reached(now.value, weights):
             stop = Stop.FLAT
         else:
             continue
@@ -112,35 +109,33 @@ def alternate_sampled(problem: Problem, start: FloatArray, run: Run) -> Fit:
     """The same where q can only be sampled (paper §6), by Markov chains that go on from round to round.
 
     log Z of p is exact, so an M-projection is as good as its target, Σ ω Ê_q[f]. O itself is not known, only its
-    gradient, and that with noise: the fit is over when max|∇O| is ``tol`` of what it was at ``start``, or has stopped
-    falling from one window of rounds to the next, since what is left is noise. The weights of the last window are
-    averaged then, which takes out most of it. With ``run.development``, the weights are those of its best round.
+    gradient, and that with noise: the fit is over when max|∇O| has stopped falling from one window of rounds to
+    the next, since what is left is noise. The weights of the last window are averaged then, which takes out most of it.
+    With ``run.development``, the weights are those of its best round.
     """
     active = problem.active
-    weights, last, limit, stop = start, None, 0.0, Stop.MAX_ITER
+    weights, last, stop = start, None, Stop.MAX_ITER
     journal = Journal(run.callback, run.development)
     journal.begin(start)
     recent: list[FloatArray] = []
     for number in range(1, run.max_iter + 1):
         now = active.evaluate(weights, last, LOOSE)
-        last, limit = now.start, limit or run.tol * now.steepest
+        last = now.start
         target, _ = moment_target(active, weights, now)
-        fitted = moment_step(active, now, target, weights, limit)
+        fitted = moment_step(active, now, target, weights, run.tol)
         weights = fitted.x
         recent = [*recent, weights][-WINDOW:]
         spent, unknown = fitted.n_eval + now.n_eval, {"objective": np.nan, "information": np.nan}
         one = Round.of(number, run.max_iter, now, spent, moment=fitted.value, **unknown)
         if journal.add(one, weights):
             stop = journal.stop or stop
-        elif now.steepest <= limit:
-            stop = Stop.CONVERGED
         elif settled([r.gradient for r in journal.rounds]):
             stop, weights = Stop.NOISE, np.mean(recent, axis=0)
         else:
             continue
         break
     weights = journal.settle(weights)
-    return journal.finished(weights, active.evaluate(weights, last, run.tol, told=True), stop)
+    return journal.finished(weights, active.evaluate(weights, last, CLOSE, told=True), stop)
 
 
 def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tuple[FloatArray, float]:
@@ -155,14 +150,16 @@ def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tup
     return target, sums.log_z - float(weights @ target) + ridge
 
 
-def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, limit: float) -> Minimum:
-    """An M-projection onto ``target``, as far as it is worth going before q moves."""
+def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, tol: float) -> Minimum:
+    """An M-projection onto ``target``, as far as it is worth going before q moves, or to its plateau if there is no q."""
+    moves = now.projection is not None
     return moment_projection(
         partial(problem.model.moments, weight=problem.omega),
         target,
         problem.alpha,
         weights,
-        gradient_tol=max(0.1 * limit, _CUT * now.steepest if now.projection is not None else 0.0),
+        gradient_tol=max(problem.rounding, _CUT * now.steepest if moves else 0.0),
+        plateau=None if moves else problem.plateau(tol),
         max_iter=_INNER_ITERATIONS,
         workers=problem.model.workers,
     )

@@ -52,6 +52,7 @@ from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Family
 from tiltfit.models.model import Model, linear
 from tiltfit.optimize.lbfgs import steepest
+from tiltfit.optimize.plateau import Plateau
 from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.moment import moment_objective, moment_projection
@@ -197,10 +198,9 @@ class Estimation:
         return tau * supervised + (1 - tau) * estimated
 
     def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
-        """The weights that minimise it, up to ``tol`` of its gradient at λ = 0."""
-        limit = self.tol * steepest(self.value(np.zeros_like(start), target)[1])
+        """The weights that minimise it, as closely as ``tol`` says."""
         return moment_projection(
-            partial(self.model.moments, weight=self.omega), target, self.alpha, start, gradient_tol=limit,
+            partial(self.model.moments, weight=self.omega), target, self.alpha, start, plateau=Plateau(self.tol),
             max_iter=self.max_iter, workers=self.model.workers,
         )  # fmt: skip
 

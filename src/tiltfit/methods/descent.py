@@ -19,7 +19,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure
-from tiltfit.methods.history import Fit, Journal, Round
+from tiltfit.methods.history import CLOSE, Fit, Journal, Round
 from tiltfit.methods.method import Run
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.model import Model
@@ -30,19 +30,20 @@ _DRAWS = 10  # steps of the Markov chain of one sequence, where q is sampled
 
 
 def alternate_descending(problem: Problem, start: FloatArray, run: Run) -> Fit:
-    """Alternate from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, or for ``run.max_iter`` rounds (the paper: 10)."""
-    active, tol = problem.active, run.tol
-    limit = active.gradient_tol(tol, tol)
+    """Alternate from ``start`` until O and the labels that the model gives no longer change, or for ``run.max_iter``
+    rounds (the paper: 10)."""
+    active = problem.active
+    plateau = active.plateau(run.tol)
     instances = [_Instance.of(active, i) for i in range(len(active.weight))]
     rng, weights, last = np.random.default_rng(run.seed), start.copy(), None
     journal = Journal(run.callback, run.development)
     journal.begin(start)
     stop, t = Stop.MAX_ITER, 1 / ETA
     for number in range(1, run.max_iter + 1):
-        now = active.evaluate(weights, last, tol)
+        now = active.evaluate(weights, last, CLOSE)
         last = now.start
-        if now.steepest <= limit:
-            stop = Stop.CONVERGED
+        if not active.is_sampled and plateau.reached(now.value, weights):
+            stop = Stop.FLAT
             break
         tilted = _Tilted.of_round(active, weights, now)
         for i in rng.permutation(len(instances)):
@@ -55,7 +56,7 @@ def alternate_descending(problem: Problem, start: FloatArray, run: Run) -> Fit:
         if journal.add(Round.of(number, run.max_iter, now, len(instances)), weights):
             break
     weights = journal.settle(weights)
-    return journal.finished(weights, active.evaluate(weights, last, tol), journal.stop or stop)
+    return journal.finished(weights, active.evaluate(weights, last, CLOSE), journal.stop or stop)
 
 
 @dataclass(frozen=True, eq=False)

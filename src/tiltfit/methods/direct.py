@@ -24,7 +24,7 @@ from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
 from tiltfit.models.model import linear
-from tiltfit.optimize.lbfgs import minimise, steepest
+from tiltfit.optimize.lbfgs import minimise
 from tiltfit.projections.moment import add_ridge, moment_objective
 
 
@@ -54,7 +54,7 @@ def minimise_directly(training: Training, term: Callable[[FloatArray], Term], st
             value += now.value
         return Term(value, gradient, more.worst_violation)
 
-    return _minimised(training, objective, start, run, float(np.sum(problem.weight)))
+    return _minimised(training, objective, start, run)
 
 
 def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
@@ -79,14 +79,12 @@ def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: Fl
         value, gradient = moment_objective(few.model.moments(weights, weight), weights, target, few.alpha)
         return Term(value - constant, gradient)
 
-    return _minimised(training, objective, start, run, float(weight.sum()))
+    return _minimised(training, objective, start, run)
 
 
-def _minimised(
-    training: Training, objective: Callable[[FloatArray], Term], start: FloatArray, run: Run, total: float
-) -> Fit:
-    """L-BFGS from ``start`` until max|∇O| ≤ tol·max|∇O(0)|, of data that weigh ``total``. In the end q is the
-    projection of the model found."""
+def _minimised(training: Training, objective: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
+    """L-BFGS from ``start`` until O and the labels that the model gives no longer change (``optimize.plateau``). In the
+    end q is the projection of the model found."""
     journal = Journal(run.callback, run.development)
     journal.begin(start)
     trials: list[tuple[float, float]] = []  # values and violations since the last accepted step
@@ -106,12 +104,19 @@ def _minimised(
         one = Round.undivided(number, run.max_iter, value, slope, evaluations, worst_violation=accepted[1])
         return journal.add(one, weights)
 
-    limit = max(run.tol * steepest(evaluate(np.zeros(len(start)))[1]), 1e-12 * total)
-    workers = training.problem.model.workers
-    found = minimise(evaluate, start, gradient_tol=limit, max_iter=run.max_iter, progress=progress, workers=workers)
+    problem = training.problem
+    found = minimise(
+        evaluate,
+        start,
+        gradient_tol=problem.rounding,
+        plateau=problem.plateau(run.tol),
+        max_iter=run.max_iter,
+        progress=progress,
+        workers=problem.model.workers,
+    )
     weights = journal.settle(found.x)
     value = found.value if weights is found.x else evaluate(weights)[0]
-    final = final_evaluation(training.problem, weights, value, found.gradient)
+    final = final_evaluation(problem, weights, value, found.gradient)
     return journal.finished(weights, final, journal.stop or found.stop, learned_from=False)
 
 

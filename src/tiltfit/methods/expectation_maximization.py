@@ -30,7 +30,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError, listed
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.sentences import titled
-from tiltfit.methods.history import LOOSE, WINDOW, Fit, Journal, Round, remaining, settled
+from tiltfit.methods.history import CLOSE, LOOSE, WINDOW, Fit, Journal, Round, remaining, settled
 from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.optimize.result import Stop
@@ -117,7 +117,7 @@ def posterior(
 def regularize(problem: Problem, start: FloatArray, run: Run) -> Fit:
     """Alternate from the posteriors at ``start``, which need not be parameters of a distribution: the first round is
     counted from those fitted to them. It is over when O can hardly fall any further (extrapolated from the last two
-    rounds): by tol/100 of the fall so far, or of a nat per instance. With ``run.development``, the weights are those
+    rounds): by tol/100 of a nat per instance. With ``run.development``, the weights are those
     of its best round."""
     halves, inner_tol = Halves(problem), LOOSE if problem.is_sampled else 1e-6
     journal = Journal(run.callback, run.development)
@@ -139,7 +139,7 @@ def regularize(problem: Problem, start: FloatArray, run: Run) -> Fit:
             stop, weights = reason, halves.fit(rounds.counts(now))
             break
     kept = journal.settle(weights)
-    final = halves.expect(kept, last.start, run.tol if problem.is_sampled else inner_tol, told=True)
+    final = halves.expect(kept, last.start, CLOSE if problem.is_sampled else inner_tol, told=True)
     return journal.finished(kept, final.evaluation(last.counts), journal.stop or stop)
 
 
@@ -162,7 +162,7 @@ class _Rounds:
         if len(self._values) < 3:
             return None
         drop, last_drop = -np.diff(self._values[-3:])[::-1]
-        enough = self._tol * _ENOUGH * max(self._values[0] - after, self._total)
+        enough = self._tol * _ENOUGH * self._total
         small = drop <= _ROUNDING * abs(after) or remaining(drop, last_drop) <= enough
         return Stop.FLAT if small else None
 

@@ -19,6 +19,7 @@ from tiltfit.projections.information import Projection
 
 WINDOW = 8  # rounds
 LOOSE = 0.5  # tolerance of sampled projections on the way: prices go on from round to round, as the chains do
+CLOSE = 1e-3  # and at the end
 _FALLS = 0.95  # of the gradient from window to window: above, it no longer falls
 _UNSETTLED = "Soften a hard constraint with slack=, or use inference='exact'."
 

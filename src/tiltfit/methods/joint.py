@@ -47,10 +47,9 @@ class _Trial(NamedTuple):
 
 
 def solve_jointly(problem: Problem, start: FloatArray, run: Run) -> Fit:
-    """Minimise O from ``start`` until max|∇O| ≤ tol·max|∇O(0)| (or nothing can be gained within rounding).
+    """Minimise O from ``start`` until O and the labels that the model gives no longer change (``optimize.plateau``).
 
-    With hard constraints it then continues to a tenth of that, and again, while it gains more than 10·``tol`` of the
-    fall. With ``run.development``, the weights are those of its best round. Weights that no data tells apart are one
+    With ``run.development``, the weights are those of its best round. Weights that no data tells apart are one
     weight on the way (``features.merging``), unless ``start`` does tell them apart.
     """
     problem = problem.active
@@ -80,28 +79,21 @@ def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) 
             Round.undivided(number, run.max_iter, value, largest, search.evaluations, **figures), weights
         )
 
-    limit = problem.gradient_tol(run.tol, measure=measure, start=start)
+    plateau = problem.plateau(run.tol)
     journal.begin(start)
-    weights, reached = start, np.inf
+    weights = start
     while True:
         found = minimise(
             search,
             weights,
-            gradient_tol=limit,
+            gradient_tol=problem.rounding,
+            plateau=plateau,
             max_iter=run.max_iter - len(rounds),
             progress=progress,
             workers=problem.model.workers,
             measure=measure,
         )
         weights = found.x
-        if found.converged:
-            # Hard rows make ∇O(0) so large that a thousandth of it says little: O itself must have stopped falling.
-            before, reached = reached, found.value
-            fall = (rounds[0].objective if rounds else reached) - reached
-            if not problem.is_hard or before - reached <= 10 * run.tol * fall or len(rounds) >= run.max_iter:
-                break
-            limit = min(0.1 * limit, 0.1 * measure.of(found.gradient))
-            continue
         # A line search that fails may have been misled by information projections solved too loosely.
         if found.stop is not Stop.LINE_SEARCH or len(rounds) >= run.max_iter or not search.tighten():
             break

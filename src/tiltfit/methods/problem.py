@@ -29,7 +29,8 @@ from tiltfit.execution.sums import Executor, Moments, Serial
 from tiltfit.features.merging import Merging
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.model import Model, linear
-from tiltfit.optimize.lbfgs import Measure, steepest
+from tiltfit.optimize.lbfgs import steepest
+from tiltfit.optimize.plateau import Plateau
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
 from tiltfit.projections.shards import Prices, TiltShard
@@ -102,19 +103,14 @@ class Problem:
         omega[self.labelled] = self.weight[self.labelled]
         return omega
 
-    def gradient_tol(
-        self, tol: float, inner_tol: float = 1e-6, measure: Measure | None = None, start: FloatArray | None = None
-    ) -> float:
-        """The largest entry of ∇O that counts as zero: ``tol`` times that at λ = 0, where nothing has been learned yet.
+    def plateau(self, tol: float) -> Plateau:
+        """When a search for the weights has arrived, by O and by the labels that the model gives every position."""
+        return Plateau(tol, lambda weights: np.asarray(self.model.infer(weights).node.argmax(axis=1)))
 
-        So it does not depend on how many rows there are that say nothing, nor on the strength of the constraints.
-        ``measure``: of gradients, their largest entry if there is none. A model that is not linear may have a saddle at
-        λ = 0; there, the gradient is that at ``start``.
-        """
-        zeros = start is None or self.model.linear is not None
-        first = self.evaluate(np.zeros(self.model.n_weights) if zeros else start, None, inner_tol)  # type: ignore[arg-type]
-        largest = first.steepest if measure is None else measure.of(first.gradient)
-        return max(tol * largest, 1e-12 * float(np.sum(self.weight)))
+    @property
+    def rounding(self) -> float:
+        """The largest entry of ∇O that is nothing but rounding."""
+        return 1e-12 * float(np.sum(self.weight))
 
     def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:
         """O(λ) and all that follows from it, with the projection warm-started at ``start``. ``told``: it is the last.

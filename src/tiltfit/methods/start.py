@@ -50,9 +50,8 @@ def starting_point(kind: str, problem: Problem, rng: np.random.Generator, tol: f
     problem = _labelled(problem) if kind == "supervised" else problem.active
     now = problem.evaluate(zeros, None, 1e-6)
     moments = partial(problem.model.moments, weight=problem.omega)
-    limit = problem.gradient_tol(tol)
     target, _ = moment_target(problem, zeros, now)
-    return moment_projection(moments, target, problem.alpha, zeros, gradient_tol=limit, max_iter=200).x
+    return moment_projection(moments, target, problem.alpha, zeros, plateau=problem.plateau(tol), max_iter=200).x
 
 
 def _posteriors(kind: str, problem: Problem, rng: np.random.Generator) -> FloatArray:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
+from tiltfit.optimize.plateau import Plateau
 from tiltfit.optimize.result import Minimum, Objective, Stop
 
 Progress = Callable[[int, float, float, FloatArray], bool | None]
@@ -29,7 +30,8 @@ def minimise(
     objective: Objective,
     start: FloatArray,
     *,
-    gradient_tol: float,
+    gradient_tol: float = 0.0,
+    plateau: Plateau | None = None,
     max_iter: int = 1000,
     memory: int = 6,
     progress: Progress | None = None,
@@ -38,10 +40,10 @@ def minimise(
 ) -> Minimum:
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
-    Stops when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could not change the
-    value by more than rounding. ``measure``: what to take for max|gradient|. ``progress(iteration, value,
-    max|gradient|, x)`` is called after each step and may return True to stop. If the line search fails, the best point
-    so far is returned with ``Stop.LINE_SEARCH``.
+    Stops on a ``plateau``, when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could
+    not change the value by more than rounding. ``measure``: what to take for max|gradient|. ``progress(iteration,
+    value, max|gradient|, x)`` is called after each step and may return True to stop. If the line search fails, the best
+    point so far is returned with ``Stop.LINE_SEARCH``.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
@@ -82,6 +84,8 @@ def minimise(
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, Stop.CALLBACK)
+        if plateau is not None and plateau.reached(value, x):
+            return done(n_iter + 1, Stop.FLAT)
     return done(max_iter, Stop.CONVERGED if largest <= gradient_tol else Stop.MAX_ITER)
 
 

@@ -20,6 +20,7 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.sums import Moments
 from tiltfit.execution.workers import Workers
 from tiltfit.optimize.lbfgs import minimise
+from tiltfit.optimize.plateau import Plateau
 from tiltfit.optimize.result import Minimum
 
 _BLOCK = 1 << 14  # weights that are summed up at a time, whatever the number of threads
@@ -31,7 +32,8 @@ def moment_projection(
     alpha: FloatArray,
     start: FloatArray,
     *,
-    gradient_tol: float,
+    gradient_tol: float = 0.0,
+    plateau: Plateau | None = None,
     max_iter: int,
     workers: Workers | None = None,
 ) -> Minimum:
@@ -41,7 +43,7 @@ def moment_projection(
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         return moment_objective(moments(weights), weights, target, alpha)
 
-    return minimise(objective, start, gradient_tol=gradient_tol, max_iter=max_iter, workers=workers)
+    return minimise(objective, start, gradient_tol=gradient_tol, plateau=plateau, max_iter=max_iter, workers=workers)
 
 
 def moment_objective(
