@@ -396,3 +396,11 @@ def test_what_only_this_process_knows_is_refused_with_a_way_out() -> None:
         assert f"{name}='{word_}' is registered in the calling process only" in (found[name].reason or "")
         assert "isolate=False, or give the extension an entry point" in (found[name].reason or "")
     assert "model='maxnet' is not supported" in (found["typo"].reason or "")
+
+
+def test_an_unlabelled_test_document_is_not_of_a_class_called_none() -> None:
+    texts = ["a good film", "a bad film", "good", "bad"] * 4
+    y = ["None", "yes", "None", "yes"] * 4
+    test = (["good", "bad", "film"], ["None", "yes", None])
+    found = run([expect("yes", given=word("bad")).about(0.9)], texts, y, methods=["supervised"], test=test)
+    assert found.test == 2

@@ -24,7 +24,7 @@ from tiltfit.estimators.development import naming_dev
 from tiltfit.estimators.options import check_whole
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
-from tiltfit.samples.labels import as_objects, row_targets, tag_targets
+from tiltfit.samples.labels import as_objects, find_unlabelled, row_targets, tag_targets
 from tiltfit.samples.task import task_named
 
 _TEST = "test=(X_test, y_test)"
@@ -129,7 +129,9 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
 def _test_labels(inputs: Any, y: Any, names: list[Any]) -> tuple[list[Any], IntArray]:
     """The labels, and the number of each document's."""
     respelt = _spellings(names)
-    values = [respelt.get(str(value), value) for value in as_objects(y)]
+    values = as_objects(y)
+    unknown = find_unlabelled(values, names)  # None has a spelling, too, and a class may be called that
+    values = [v if free else respelt.get(str(v), v) for v, free in zip(values, unknown.tolist(), strict=True)]
     return names, row_targets(values, inputs.n, names).labels
 
 

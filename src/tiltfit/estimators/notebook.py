@@ -26,14 +26,13 @@ def report_html(estimator: Any) -> str:
     if not report:
         return ""
     from tiltfit.report.html.constraints import constraint_table
-    from tiltfit.report.html.element import element
-    from tiltfit.report.html.layout import fragment
+    from tiltfit.report.html.layout import count, fragment, left_out
     from tiltfit.report.targets import targets_of
 
     targets = targets_of(estimator.constraints_, estimator.classes_.tolist(), estimator.unit_)
     ended = "converged" if estimator.converged_ else "not converged"
-    more, caption = len(report) - _MOST, f"{len(report)} statements, {ended}"
+    more, caption = len(report) - _MOST, f"{count(len(report), 'statement')}, {ended}"
     return fragment(
         constraint_table(report, targets, caption=caption, only=range(min(_MOST, len(report)))),
-        element("p", f"Left out: {more:,} statements.", class_="note") if more > 0 else None,
+        left_out(more, "statement"),
     )

@@ -156,7 +156,7 @@ def set_html(constraints: ConstraintSet) -> str:
         rows.append([*row, *([c.rationale] if why else [])])
     n, classes = len(constraints), ", ".join(map(str, constraints.classes or ()))
     caption = count(n, "constraint") + (f" on {classes}" if classes else "")
-    more = element("p", f"Left out: {n - _STATED:,} constraints.", class_="note") if n > _STATED else None
+    more = left_out(n - _STATED, "constraint")
     return fragment(table(caption, columns, rows), more)
 
 
