@@ -151,7 +151,7 @@ def moment_target(problem: Problem, weights: FloatArray, now: Evaluation) -> tup
 
 
 def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: FloatArray, tol: float) -> Minimum:
-    """An M-projection onto ``target``, as far as it is worth going before q moves, or to its plateau if there is no q."""
+    """An M-projection onto ``target``, as far as it is worth going before q moves; to its plateau if there is no q."""
     moves = now.projection is not None
     return moment_projection(
         partial(problem.model.moments, weight=problem.omega),
