@@ -212,7 +212,7 @@ class Chains:
     def entropy(self, potentials: Potentials, workers: Workers | None = None) -> FloatArray:
         """−Σ_y p(y) log p(y) of every sequence, over all its labellings; 0 where none is possible."""
         from tiltfit.kernels.chain import edge_tables
-        from tiltfit.kernels.entropy import chain_entropy
+        from tiltfit.kernels.log_chain import chain_entropy
 
         node, edge = self.checked(potentials)
         entropy, table = np.empty(len(self)), edge_tables(edge).log

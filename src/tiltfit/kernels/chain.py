@@ -13,7 +13,7 @@ the spread of the finite scores of a row plus that of the finite entries of T. I
 e^D·10⁻²⁹⁰, then no product in the next step can underflow, so (by induction) the zeros of a are exactly the labels
 that cannot be reached, and all else has its full precision. Then b, kept at zero where a is, is at most 1/a: it cannot
 overflow; and where b underflows, a·b is off by less than 10⁻³⁰⁰. So one comparison per sequence, against the least a
-above zero, decides; forbidden labels and transitions cost nothing. Sequences that fail go through ``rescue``.
+above zero, decides; forbidden labels and transitions cost nothing. Sequences that fail go through ``log_chain``.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
+from tiltfit.kernels.log_chain import log_forward_backward
 from tiltfit.kernels.primitives import backward_tile, factors_tile, forward_tile, greatest_tile, outer_tile
-from tiltfit.kernels.rescue import log_forward_backward
 
 _LEAST = 1e-290  # times e^D: what a may not fall below
 _WIDEST_SPREAD = 660.0  # beyond, no a ≤ 1 passes
@@ -74,7 +74,7 @@ def aligned(shape: tuple[int, ...]) -> FloatArray:
 def edge_tables(edge: FloatArray) -> Tables:
     """From log-potentials [K, L, L]. A table with a NaN in it is NaN. O(K·L²).
 
-    Φ is 0 where T is more than 708 below its maximum: ``rescue`` takes the sequences that have such edges.
+    Φ is 0 where T is more than 708 below its maximum: ``log_chain`` takes the sequences that have such edges.
     """
     n_kinds, n_labels = edge.shape[:2]
     shape = (n_kinds, padded(n_labels), padded(n_labels))

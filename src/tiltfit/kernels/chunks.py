@@ -2,7 +2,7 @@
 
     edges[c] = Σ_{s in c} w_s·Σ_t p_s(y_{t−1}, y_t) = Φ∘Σ_{s in c} w_s·Σ_t a_{t−1} ⊗ V_t + direct
 
-over the edges of each kind, with a, V and Φ of ``chain``; ``direct`` is of the sequences that ``rescue`` takes.
+over the edges of each kind, with a, V and Φ of ``chain``; ``direct`` is of the sequences that ``log_chain`` takes.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.rescue import centre
+from tiltfit.kernels.log_chain import centre
 
 
 @kernel

@@ -18,9 +18,9 @@ from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
 from tiltfit.kernels.form import Form, Tally, measure
 from tiltfit.kernels.gibbs import Site, block_sums, choose
+from tiltfit.kernels.log_chain import log_forward
 from tiltfit.kernels.priced import Prices, energy
 from tiltfit.kernels.primitives import forward_tile
-from tiltfit.kernels.rescue import log_forward
 from tiltfit.kernels.sample import stream, uniform
 
 Integer = int | np.integer[Any]

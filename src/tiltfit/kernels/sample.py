@@ -14,7 +14,7 @@ from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Scratch, Tables, exact, forward, load, new_scratch
 from tiltfit.kernels.compile import ZERO, kernel
 from tiltfit.kernels.exponential import exp_of_negative
-from tiltfit.kernels.rescue import log_forward
+from tiltfit.kernels.log_chain import log_forward
 
 # SplitMix64 (Steele, Lea & Flood 2014): a counter that steps by the golden ratio, and a mixing of its bits.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

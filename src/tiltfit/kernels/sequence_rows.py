@@ -21,8 +21,8 @@ from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Scratch, Tables, infer_sequence, new_scratch, padded, row_range
 from tiltfit.kernels.compile import ZERO, kernel
 from tiltfit.kernels.constants import LANES
+from tiltfit.kernels.log_chain import exp_all
 from tiltfit.kernels.prices import SEARCH, advance, begin
-from tiltfit.kernels.rescue import exp_all
 
 Records = npt.NDArray[Any]
 

@@ -12,7 +12,7 @@ h_t = g_t − E[g_t],
 
 O(n·L²), as forward–backward itself; before the first position at which something moves ȧ is zero, and after the last
 one ḃ is, so that few places that move, as labelled words are, cost half. Sequences whose scores differ too much for
-scaled probabilities go through ``tangent_rescue``.
+scaled probabilities go through ``log_chain``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Scratch, Tables, add_edges, exact, forward, load
 from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.constants import LANES, WIDEST
+from tiltfit.kernels.log_chain import differentiate_on_logarithms, log_forward_backward
 from tiltfit.kernels.primitives import outer_tile, product_tile, step_tile
-from tiltfit.kernels.rescue import log_forward_backward
-from tiltfit.kernels.tangent_rescue import differentiate_on_logarithms
 
 
 class Store(NamedTuple):
