@@ -12,7 +12,7 @@ _CHUNKS = 32  # so many sums of edges at most: enough for any number of threads 
 _CHUNK = 512  # positions in a chunk, at least
 _ROOM = 1 << 20  # numbers in all sums of edges together, about
 
-_ABREAST = 8  # as many as ``kernels.abreast_tiles`` takes
+_ABREAST = 8  # as many as ``kernels.llvm.blocks`` takes
 _FEWEST_LABELS = 4
 _MOST_LABELS = 192  # with more, sums over pairs of labels, in four numbers each, cost what side by side wins
 _LARGEST = 4096  # positions times labels of a sequence: what is kept of eight such should stay in the cache

@@ -87,7 +87,7 @@ class WholeChains:
         if it is too much to be laid out in advance. Then what is unlikely is dropped, so it is often far less.
         """
         from tiltfit.kernels.form import memories
-        from tiltfit.kernels.plan import MOST
+        from tiltfit.kernels.whole_few import MOST
 
         if self.form is None or self._memory is None:
             return np.full(len(self.chains), np.inf)
@@ -124,10 +124,8 @@ class WholeChains:
         """
         from tiltfit.kernels.chain import edge_tables
         from tiltfit.kernels.memory import new_gains
-        from tiltfit.kernels.plan import new_few, new_plan
-        from tiltfit.kernels.whole import infer_whole
-        from tiltfit.kernels.whole_back import new_memory_room
-        from tiltfit.kernels.whole_few import infer_all
+        from tiltfit.kernels.whole import infer_whole, new_memory_room
+        from tiltfit.kernels.whole_few import infer_all, new_few, new_plan
 
         node, edge = self.chains.checked(potentials)
         prices, weights, n = self._rows(whole, node.shape[1]), self._weights(weight), len(self.chains)

@@ -18,11 +18,12 @@ if TYPE_CHECKING or MODE == "plain":
         scale_step,
         scatter_step,
     )
-    from tiltfit.kernels.plain.factors import factors_tile, greatest_tile
     from tiltfit.kernels.plain.sparse import ask_for, sparse_tile
     from tiltfit.kernels.plain.tiles import (
         backward_tile,
+        factors_tile,
         forward_tile,
+        greatest_tile,
         outer_tile,
         product_tile,
         scatter_tile,
@@ -40,11 +41,12 @@ else:
         scale_step,
         scatter_step,
     )
-    from tiltfit.kernels.llvm.factors import factors_tile, greatest_tile
     from tiltfit.kernels.llvm.sparse import ask_for, sparse_tile
     from tiltfit.kernels.llvm.tiles import (
         backward_tile,
+        factors_tile,
         forward_tile,
+        greatest_tile,
         outer_tile,
         product_tile,
         scatter_tile,

@@ -1,4 +1,4 @@
-"""The inner loops of ``abreast``: a vector holds one number of each of eight sequences.
+"""The inner loops of ``chunks``, eight sequences side by side: a vector holds one number of each of eight sequences.
 
 Arrays are [steps, labels, 8], C-contiguous; tables of edges are those of ``chain``. Sums stay in registers (``tiles``).
 Nothing is checked here.
@@ -14,8 +14,7 @@ from numba import types
 from numba.core import cgutils
 
 from tiltfit.kernels.constants import ABREAST, LANES, WIDEST_BLOCK
-from tiltfit.kernels.llvm.code import VECTOR, Code, contiguous, inline
-from tiltfit.kernels.llvm.exponential import exp_of_vectors
+from tiltfit.kernels.llvm.code import VECTOR, Code, contiguous, exp_of_vectors, inline
 
 # Sequences and rows of a that sums over edges take at a time: with WIDEST_BLOCK labels these fill the sixteen registers
 # of four numbers, or the thirty-two of eight that AVX-512 has.
