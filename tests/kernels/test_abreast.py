@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains
-from tiltfit.inference.grouping import Grouping, grouped
+from tiltfit.inference.chain import Chains, Grouping, grouped
 from tiltfit.inference.potentials import Potentials
 
 
@@ -155,11 +154,11 @@ def test_others_are_left_as_they_are(what):
 
 
 def test_groups_are_as_large_as_kernels_take_them():
-    from tiltfit.inference import grouping
+    from tiltfit.inference import chain
     from tiltfit.kernels import constants
 
-    assert grouping._ABREAST == constants.ABREAST
-    assert grouping._FEWEST_LABELS == constants.LANES
+    assert chain._ABREAST == constants.ABREAST
+    assert chain._FEWEST_LABELS == constants.LANES
 
 
 @pytest.mark.parametrize("extra", [-1e-3, 1e-3])
