@@ -22,21 +22,12 @@ from typing import NamedTuple
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.kernels.chain import Tables, edge_tables, infer_sequence, new_scratch
+from tiltfit.kernels.chain import Tables, edge_tables, infer_sequence, longest_of, new_scratch
 from tiltfit.kernels.compile import ZERO, kernel
 from tiltfit.kernels.constants import ABREAST, LANES, WIDEST_BLOCK
-from tiltfit.kernels.primitives import (
-    EDGE_LANES,
-    EDGE_ROWS,
-    backward_block,
-    forward_block,
-    load_step,
-    multiply_step,
-    outer_block,
-    scale_step,
-    scatter_step,
-)
+from tiltfit.kernels.primitives import blocks
 
+EDGE_LANES, EDGE_ROWS = blocks.EDGE_LANES, blocks.EDGE_ROWS
 _WIDEST_SPREAD = 330.0
 
 
@@ -103,17 +94,17 @@ def _forward(node: FloatArray, scratch: GroupScratch, table: FloatArray, steps: 
     block = _block(n_labels)
     scratch.tops[:], low[:], scratch.total[:steps], scratch.scale[0] = 0.0, 0.0, 0.0, 1.0
     for t in range(steps):
-        load_step(node, scratch.first, scratch.local, t, scratch.length, scratch.tops, low)
+        blocks.load_step(node, scratch.first, scratch.local, t, scratch.length, scratch.tops, low)
         if t == 0:
             for y in range(n_labels):
                 for lane in range(ABREAST):
                     scratch.ahead[0, y, lane] = scratch.local[0, y, lane]
                     scratch.total[0, lane] += scratch.local[0, y, lane]
             continue
-        scale_step(scratch.total, t, scratch.length, scratch.scale)
+        blocks.scale_step(scratch.total, t, scratch.length, scratch.scale)
         y = 0
         while y < n_labels:  # a range would divide by ``block`` in every step
-            forward_block(
+            blocks.forward_block(
                 min(block, n_labels - y), scratch.ahead, t, table, n_labels, scratch.local, scratch.scale,
                 scratch.total, y,
             )  # fmt: skip
@@ -127,7 +118,7 @@ def _log_sums(scratch: GroupScratch, steps: int) -> None:
     product, log_sum = scratch.product, scratch.log_sum
     product[:], log_sum[:] = 1.0, 0.0
     for t in range(steps):
-        if not multiply_step(scratch.total, t, scratch.length, product) or t == steps - 1:
+        if not blocks.multiply_step(scratch.total, t, scratch.length, product) or t == steps - 1:
             for lane in range(ABREAST):
                 log_sum[lane] += np.log(product[lane])
                 product[lane] = 1.0
@@ -145,13 +136,13 @@ def _backward(node: FloatArray, scratch: GroupScratch, table_t: FloatArray, step
     for t in range(steps - 1, -1, -1):
         y = 0
         while y < n_labels:
-            backward_block(
+            blocks.backward_block(
                 min(block, n_labels - y), scratch.back, t, table_t, n_labels, scratch.local, scratch.ahead,
                 scratch.scale, scratch.end, y,
             )  # fmt: skip
             y += block
         # Zeros of sequences that have ended go to their last row first, and then its marginals.
-        scatter_step(scratch.local, t, node, scratch.first, scratch.length)
+        blocks.scatter_step(scratch.local, t, node, scratch.first, scratch.length)
 
 
 @kernel
@@ -161,7 +152,7 @@ def _add_edges(scratch: GroupScratch, steps: int, n_labels: int, outer: FloatArr
     edges[:] = 0.0
     for y in range(0, n_labels, block):
         for lane in range(0, ABREAST, EDGE_LANES):
-            outer_block(
+            blocks.outer_block(
                 min(block, n_labels - y), scratch.ahead, scratch.back, steps, edges, n_labels, y, lane,
                 scratch.weight,
             )  # fmt: skip
@@ -257,10 +248,7 @@ def infer_chunks(
 ) -> None:
     """``infer_sequence`` for the sequences of chunks first … last − 1; edges[c] ← its weighted edge marginals. Chunk c
     has the sequences cuts[c] … cuts[c + 1] − 1."""
-    longest = ZERO
-    for s in range(cuts[first], cuts[last]):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    tables, scratch = edge_tables(edge), new_scratch(longest, node.shape[1])
+    tables, scratch = edge_tables(edge), new_scratch(longest_of(offsets, cuts[first], cuts[last]), node.shape[1])
     outer, direct = np.empty_like(tables.factor), np.empty_like(tables.factor)
     for c in range(first, last):
         outer[:], direct[:] = 0.0, 0.0

@@ -17,7 +17,7 @@ from tiltfit.kernels.exponential import exp_of_negative
 from tiltfit.kernels.form import Form, Integer, Prices, Tally, energy, measure
 from tiltfit.kernels.gibbs import Site, block_sums, choose
 from tiltfit.kernels.log_chain import log_forward
-from tiltfit.kernels.primitives import forward_tile
+from tiltfit.kernels.primitives import tiles
 from tiltfit.kernels.sample import stream, uniform
 
 PROBABILITIES, LOGARITHMS, IMPOSSIBLE = 0, 1, 2
@@ -97,7 +97,7 @@ def _forward(
         widest, total = max(widest, spreads[k]), 0.0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            total += forward_tile(count, ahead, t - base, phi, k, n_labels, local, column, scale, least)
+            total += tiles.forward_tile(count, ahead, t - base, phi, k, n_labels, local, column, scale, least)
             column += LANES * count
         if not total > 0.0:
             break

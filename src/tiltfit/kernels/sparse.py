@@ -15,11 +15,11 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel, summing_kernel
 from tiltfit.kernels.constants import AHEAD, LANES, WIDEST
-from tiltfit.kernels.primitives import ask_for, scatter_tile, sparse_tile
+from tiltfit.kernels.primitives import sparse, tiles
 
-_tile_1, _tile_2, _tile_3 = sparse_tile(1, 1), sparse_tile(2, 1), sparse_tile(2, 2)
-_tile_4, _tile_8, _tile_12, _tile_16 = (sparse_tile(4, n) for n in (1, 2, 3, 4))
-_tile_20, _tile_24, _tile_28, _tile_32 = (sparse_tile(4, n) for n in (5, 6, 7, 8))
+_tile_1, _tile_2, _tile_3 = sparse.sparse_tile(1, 1), sparse.sparse_tile(2, 1), sparse.sparse_tile(2, 2)
+_tile_4, _tile_8, _tile_12, _tile_16 = (sparse.sparse_tile(4, n) for n in (1, 2, 3, 4))
+_tile_20, _tile_24, _tile_28, _tile_32 = (sparse.sparse_tile(4, n) for n in (5, 6, 7, 8))
 
 
 @kernel
@@ -103,7 +103,7 @@ def scatter_rows(
             column = 0
             while column < width:
                 count = min(WIDEST, (width - column) // LANES)
-                scatter_tile(count, indices, data, indptr[i], indptr[i + 1], row, table, column)
+                tiles.scatter_tile(count, indices, data, indptr[i], indptr[i + 1], row, table, column)
                 column += LANES * count
 
 
@@ -140,7 +140,7 @@ def sum_pairs(
     for p in range(start, stop):
         total = 0.0
         for k in range(indptr[p], indptr[p + 1]):
-            ask_for(values, cells[min(k + AHEAD, last)])
+            sparse.ask_for(values, cells[min(k + AHEAD, last)])
             total += data[k] * values[cells[k]]
         out[p] = total
 

@@ -207,15 +207,7 @@ def infer_whole(
         log_z[s] += log_sum + room.gains.base[0] + room.rows.rest[0]
         if not log_z[s] > -np.inf:
             continue
-        for j in range(room.digits.shape[0]):
-            for m in range(room.digits.shape[1]):
-                room.digits[j, m] = 0.0
-        for q in range(len(room.shorts)):
-            room.short_sum[q] = 0.0
-        for o in range(len(room.orders)):
-            room.order_sum[o] = 0.0
-        for j in range(len(room.started)):
-            room.started[j] = 0.0
+        room.digits[:], room.short_sum[:], room.order_sum[:], room.started[:] = 0.0, 0.0, 0.0, 0.0
         backward(memory, form, kind, start, n, room, weight[s], node_out, edge_out)
         means(form, room, whole_out, s)
 

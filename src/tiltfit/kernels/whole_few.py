@@ -26,7 +26,7 @@ from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
 from tiltfit.kernels.form import Form
 from tiltfit.kernels.memory import BEGUN, Gains, Memory, Rows, link, new_gains, new_rows, rest_of, set_gains
-from tiltfit.kernels.primitives import outer_tile, product_tile
+from tiltfit.kernels.primitives import tiles
 
 MOST = 64  # memories: with more of them, it pays to drop what is unlikely
 
@@ -168,7 +168,7 @@ def _product(rows: FloatArray, i: int, table: FloatArray, k: int, n_labels: int,
     column, width = 0, out.shape[1]
     while column < width:
         count = min(WIDEST, (width - column) // LANES)
-        product_tile(count, rows, i, table, k, n_labels, out, o, column)
+        tiles.product_tile(count, rows, i, table, k, n_labels, out, o, column)
         column += LANES * count
 
 
@@ -326,7 +326,7 @@ def _add_outer(few: Few, kind: IndexArray, start: int, n: int, n_labels: int, we
             t += 1
         while column < few.a.shape[1]:
             count = min(WIDEST, (few.a.shape[1] - column) // LANES)
-            outer_tile(
+            tiles.outer_tile(
                 count, few.x, few.w, few.order, first * n_memories, t * n_memories, few.outer, k, n_labels, column,
                 weight,
             )  # fmt: skip

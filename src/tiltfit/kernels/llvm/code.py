@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, cast
 
 from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
@@ -20,20 +22,42 @@ _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may
 SIDE_BY_SIDE = {1: 4, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2, 7: 1, 8: 1}
 
 
-class Code:
-    """Instructions over vectors of ``lanes`` numbers, and the arguments of one intrinsic."""
+def inline(result: Any, lanes: int = LANES) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an intrinsic that returns ``result`` of the function that writes its code. This gets a ``Code``, which the
+    intrinsic is called without, and the arguments as ``Code.argument`` has them; arrays must be C-contiguous."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, lanes: int = LANES) -> None:
-        self.builder, self._context, self._types, self._arguments = builder, context, signature.args, arguments
+    def decorate(write: Callable[..., Any]) -> Callable[..., Any]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            code = Code(context, builder, lanes)
+            found = write(code, *map(code.argument, signature.args, arguments))
+            return context.get_dummy_value() if found is None else found
+
+        @wraps(write)
+        def typed(_: Any, *kinds: Any) -> Any:
+            if any(getattr(kind, "layout", "C") != "C" for kind in kinds):
+                raise TypingError(f"{write.__name__} takes C-contiguous arrays only")
+            return result(*kinds), generate
+
+        return cast(Callable[..., Any], intrinsic(typed))
+
+    return decorate
+
+
+class Code:
+    """Instructions over vectors of ``lanes`` numbers."""
+
+    def __init__(self, context: Any, builder: Any, lanes: int = LANES) -> None:
+        self.builder, self._context = builder, context
         self.n_lanes, self.kind = lanes, ir.VectorType(ir.DoubleType(), lanes)
 
-    def arrays(self, *numbers: int) -> list[Any]:
-        return [
-            self._context.make_array(self._types[n])(self._context, self.builder, self._arguments[n]) for n in numbers
-        ]
-
-    def integers(self, *numbers: int) -> list[Any]:
-        return [self.int64(self._arguments[n]) for n in numbers]
+    def argument(self, kind: Any, value: Any) -> Any:
+        """An argument of this type as instructions take it: the parts of an array, an integer with 64 bits, a number;
+        None where there is no array."""
+        if kind is types.none:
+            return None
+        if kind in types.integer_domain:
+            return self.int64(value)
+        return value if kind is types.float64 else self._context.make_array(kind)(self._context, self.builder, value)
 
     def int64(self, value: Any) -> Any:
         """A whole number, which may have fewer bits, with 64."""
@@ -131,16 +155,6 @@ class Code:
                 body(n)
                 self.builder.branch(after)
         self.builder.position_at_end(after)
-
-
-def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An intrinsic; type checkers see that it is called without the typing context."""
-    return cast(Callable[..., Any], intrinsic(function))
-
-
-def contiguous(*arrays: Any) -> None:
-    if any(array.layout != "C" for array in arrays):
-        raise TypingError("tiles take C-contiguous arrays only")
 
 
 def exp_of_vectors(code: Code, vectors: list[Any], *, bounded: bool = False) -> list[Any]:
