@@ -21,8 +21,7 @@ from tiltfit.inference.chain import Chains
 from tiltfit.inference.diagnostics import effective_sample_size
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.statistics import repeats
-from tiltfit.inference.whole import WholeChains
-from tiltfit.inference.whole_results import SamplerState
+from tiltfit.inference.whole import SamplerState, WholeChains
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Run
 

@@ -167,7 +167,7 @@ def test_a_long_sequence_of_extreme_scores(scale):
 
 def test_the_scaled_recursions_agree_with_the_rescue():
     from tiltfit.kernels.chain import edge_tables, new_scratch
-    from tiltfit.kernels.rescue import log_forward_backward
+    from tiltfit.kernels.log_chain import log_forward_backward
 
     rng = np.random.default_rng(1)
     chains = make_chains([400], rng, n_kinds=2)

@@ -83,7 +83,7 @@ def by_label(x):
 
 def by_sequence(x):
     """Vectors of eight sequences."""
-    from tiltfit.kernels.abreast import _forward, new_group_scratch
+    from tiltfit.kernels.chunks import _forward, new_group_scratch
 
     n, scratch = len(x) // 8, new_group_scratch(len(x) // 8, 6)
     scratch.first[:], scratch.length[:] = n * np.arange(8), n

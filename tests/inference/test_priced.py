@@ -14,8 +14,7 @@ from tiltfit.inference.fields import Fields
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.priced import PricedChains
 from tiltfit.inference.statistic import Statistic
-from tiltfit.inference.whole import WholeChains
-from tiltfit.inference.whole_results import SamplerState
+from tiltfit.inference.whole import SamplerState, WholeChains
 
 MANY = Fields.plain([str(i) for i in range(9)])
 

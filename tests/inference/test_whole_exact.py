@@ -223,12 +223,12 @@ def test_labels_and_fields_must_match():
 
 def both_ways(monkeypatch, chains, statistics, potentials, prices, weight):
     """All memories laid out in advance, and only those that are met: ``MOST`` decides."""
-    from tiltfit.kernels import plan
+    from tiltfit.kernels import whole_few
 
     whole = WholeChains(chains, statistics)
     for most in (128, 1):
-        monkeypatch.setattr(plan, "MOST", most)
-        assert (len(plan.new_plan(whole.form, whole._memory).code) > 0) == (most > 1)
+        monkeypatch.setattr(whole_few, "MOST", most)
+        assert (len(whole_few.new_plan(whole.form, whole._memory).code) > 0) == (most > 1)
         yield whole.exact(potentials, prices, weight=weight, tol=1e-14)
 
 
@@ -248,7 +248,7 @@ def test_few_and_many_memories_take_two_ways_to_the_same_answer(monkeypatch, fie
 
 def test_as_many_memories_as_fit_and_one_field_more():
     chains, potentials, fields = thirteen(length=12)
-    from tiltfit.kernels.plan import MOST, new_plan
+    from tiltfit.kernels.whole_few import MOST, new_plan
 
     for n_fields, memories in ((6, MOST), (7, 0)):
         whole = WholeChains(chains, (known.repeats(fields, [str(i) for i in range(n_fields)]),))

@@ -14,8 +14,7 @@ from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.statistic import Statistic
-from tiltfit.inference.whole import WholeChains
-from tiltfit.inference.whole_results import SamplerState
+from tiltfit.inference.whole import SamplerState, WholeChains
 
 CITATION = Fields.plain(["author", "title", "journal", "date", "pages", "note"])
 

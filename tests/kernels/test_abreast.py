@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tiltfit.execution.workers import Workers
-from tiltfit.inference.chain import Chains
-from tiltfit.inference.grouping import Grouping, grouped
+from tiltfit.inference.chain import Chains, Grouping, grouped
 from tiltfit.inference.potentials import Potentials
 
 
@@ -96,8 +95,8 @@ def test_the_same_bits_at_any_number_of_threads(workers):
 
 def side_by_side(lengths, n_labels, *, node=None, members=None, room=None):
     """What ``infer_abreast`` returns for the first group, and whether it changed anything."""
-    from tiltfit.kernels.abreast import infer_abreast, new_group_scratch
     from tiltfit.kernels.chain import edge_tables
+    from tiltfit.kernels.chunks import infer_abreast, new_group_scratch
 
     rng = np.random.default_rng(0)
     chains = chains_of(lengths)
@@ -113,8 +112,8 @@ def side_by_side(lengths, n_labels, *, node=None, members=None, room=None):
 
 def test_sums_too_small_for_one_logarithm():
     """Σa is about e^−300 at every other step: the product of three would be 0."""
-    from tiltfit.kernels.abreast import infer_abreast, new_group_scratch
     from tiltfit.kernels.chain import edge_tables
+    from tiltfit.kernels.chunks import infer_abreast, new_group_scratch
 
     rng = np.random.default_rng(0)
     chains, edge = chains_of([20, 21, 22, 23, 24, 24, 24, 24]), np.full((1, 5, 5), -300.0)
@@ -155,11 +154,11 @@ def test_others_are_left_as_they_are(what):
 
 
 def test_groups_are_as_large_as_kernels_take_them():
-    from tiltfit.inference import grouping
+    from tiltfit.inference import chain
     from tiltfit.kernels import constants
 
-    assert grouping._ABREAST == constants.ABREAST
-    assert grouping._FEWEST_LABELS == constants.LANES
+    assert chain._ABREAST == constants.ABREAST
+    assert chain._FEWEST_LABELS == constants.LANES
 
 
 @pytest.mark.parametrize("extra", [-1e-3, 1e-3])

@@ -19,14 +19,13 @@ from hypothesis import strategies as st
 
 from tiltfit.kernels.constants import ABREAST, LANES, WIDEST, WIDEST_BLOCK
 from tiltfit.kernels.llvm import blocks as fast_blocks
-from tiltfit.kernels.llvm import factors as fast_factors
 from tiltfit.kernels.llvm import sparse as fast_sparse
 from tiltfit.kernels.llvm import tiles as fast_tiles
-from tiltfit.kernels.plain import blocks, factors, sparse, tiles
+from tiltfit.kernels.plain import blocks, sparse, tiles
 
 TOLERANCE = 1e-13
 EXAMPLES = settings(max_examples=30, deadline=None)
-MODULES = ("blocks", "factors", "sparse", "tiles")
+MODULES = ("blocks", "sparse", "tiles")
 
 
 def compiled(primitive: Any) -> Callable[..., Any]:
@@ -43,7 +42,7 @@ FAST = {
     name: compiled(getattr(module, name))
     for module, names in (
         (fast_tiles, ("backward_tile", "forward_tile", "outer_tile", "product_tile", "scatter_tile", "step_tile")),
-        (fast_factors, ("factors_tile", "greatest_tile")),
+        (fast_tiles, ("factors_tile", "greatest_tile")),
         (fast_sparse, ("ask_for",)),
         (
             fast_blocks,
@@ -153,17 +152,17 @@ def test_factors(case: tuple[np.random.Generator, int, int, int, int]) -> None:
     node = scores(rng, 2, n_labels)
     # Beyond a float's range of factors, both are 0.
     node[0] *= rng.choice([1.0, 1e3])
-    assert_same(factors.greatest_tile, count, node, 1, column)
+    assert_same(tiles.greatest_tile, count, node, 1, column)
     top, least = float(np.max(node[0])), np.zeros(LANES)
     if top > -np.inf:
-        assert_same(factors.factors_tile, count, node, 0, column, top, np.ones((2, width)), 1, least)
+        assert_same(tiles.factors_tile, count, node, 0, column, top, np.ones((2, width)), 1, least)
 
 
 def test_scores_that_are_not_numbers() -> None:
     node = np.array([[np.nan, 1.0, np.nan, -2.0, np.nan], [np.nan] * 5])
-    assert_same(factors.greatest_tile, 2, node, 0, 0)
-    assert_same(factors.greatest_tile, 2, node, 1, 0)
-    assert_same(factors.factors_tile, 2, node, 0, 0, 1.0, np.ones((1, 8)), 0, np.zeros(LANES))
+    assert_same(tiles.greatest_tile, 2, node, 0, 0)
+    assert_same(tiles.greatest_tile, 2, node, 1, 0)
+    assert_same(tiles.factors_tile, 2, node, 0, 0, 1.0, np.ones((1, 8)), 0, np.zeros(LANES))
 
 
 @EXAMPLES
@@ -224,7 +223,7 @@ def test_asking_for_a_number_changes_nothing() -> None:
     assert_same(sparse.ask_for, np.arange(5.0), 3)
 
 
-@pytest.mark.parametrize("module", ["blocks", "factors", "sparse", "tiles"])
+@pytest.mark.parametrize("module", MODULES)
 def test_twins_are_free_of_internals(module: str) -> None:
     source = inspect.getsource(importlib.import_module(f"tiltfit.kernels.plain.{module}"))
     assert "numba.core" not in source

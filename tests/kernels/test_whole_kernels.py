@@ -10,11 +10,9 @@ from tests.inference.whole_cases import BIO, PLAIN, every_statistic, make_chains
 from tests.oracles.whole import conditional
 
 from tiltfit.inference.segmental import pack
-from tiltfit.kernels.form import measure, memories, new_tally, values
-from tiltfit.kernels.gibbs import open_tables, sweep
-from tiltfit.kernels.gibbs_logs import sweep_logs
+from tiltfit.kernels.form import measure, memories, new_tally, set_prices, values
+from tiltfit.kernels.gibbs import open_tables, sweep, sweep_logs
 from tiltfit.kernels.mixture import Problem, new_sampler_room
-from tiltfit.kernels.priced import set_prices
 from tiltfit.kernels.propose import filter_forward
 
 

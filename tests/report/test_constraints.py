@@ -13,7 +13,7 @@ from rich.console import Console
 
 from tiltfit import TiltClassifier, column, expect, word
 from tiltfit.errors import InactiveConstraintWarning, SamplingWarning
-from tiltfit.inference.whole_results import SamplerState
+from tiltfit.inference.whole import SamplerState
 from tiltfit.projections.information import Projection, Sampling
 from tiltfit.report.constraints import ConstraintReport, Entry
 from tiltfit.report.sampling import allowance, warn_sampling, worth

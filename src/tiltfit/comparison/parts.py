@@ -131,8 +131,8 @@ def _test_labels(inputs: Any, y: Any, names: list[Any]) -> tuple[list[Any], IntA
     respelt = _spellings(names)
     values = as_objects(y)
     unknown = find_unlabelled(values, names)  # None has a spelling, too, and a class may be called that
-    values = [v if free else respelt.get(str(v), v) for v, free in zip(values, unknown.tolist(), strict=True)]
-    return names, row_targets(values, inputs.n, names).labels
+    named = [v if free else respelt.get(str(v), v) for v, free in zip(values, unknown.tolist(), strict=True)]
+    return names, row_targets(named, inputs.n, names).labels
 
 
 def _test_tags(inputs: Any, y: Any, names: list[Any]) -> tuple[list[Any], IntArray]:

@@ -55,7 +55,7 @@ class Parts:
 
     def expect(self, values: FloatArray, n_rows: int, weight: FloatArray | None = None) -> FloatArray:
         """``weight``: of places; 1 if absent. O(firings·labels)."""
-        from tiltfit.kernels.firings import add_expectations
+        from tiltfit.kernels.sparse import add_expectations
 
         sums = np.zeros(n_rows)
         assert len(values) == self.fires.shape[0]
@@ -75,7 +75,7 @@ class Parts:
         return Parts(self.fires, self.table, number[self.row])
 
     def _add(self, indptr: npt.NDArray[np.int32], prices: FloatArray, out: FloatArray) -> None:
-        from tiltfit.kernels.firings import add_scores
+        from tiltfit.kernels.sparse import add_scores
 
         if self.fires.nnz:
             add_scores(indptr, *self._arrays[1:], prices[self.row], self._table, out)

@@ -68,7 +68,7 @@ class ObservedFeatures:
 
     def score(self, weights: FloatArray) -> Potentials:
         """O(non-zeros·labels) at most; attributes with few labels cost their pairs."""
-        from tiltfit.kernels.observed import add_pairs
+        from tiltfit.kernels.sparse import add_pairs
 
         flat, lists = np.ascontiguousarray(weights), self._lists
         table = self.workers.buffers.empty(self._product.X.shape[1], self.n_labels)
@@ -84,7 +84,7 @@ class ObservedFeatures:
 
     def expect(self, node: FloatArray, edge: FloatArray | None = None, out: FloatArray | None = None) -> FloatArray:
         """The adjoint, at the same cost."""
-        from tiltfit.kernels.observed import sum_pairs
+        from tiltfit.kernels.sparse import sum_pairs
 
         flat = self.workers.buffers.empty(self.n_weights) if out is None else out
         values, (indptr, cells, data) = np.ascontiguousarray(node), self._cells

@@ -136,6 +136,6 @@ def infer(potentials: Potentials, workers: Workers | None = None, *, overwrite: 
     node = np.array(potentials.node, dtype=np.float64, order="C", copy=None if overwrite else True)
     log_z = np.empty(len(node))
     (workers or Workers()).run(
-        lambda a, b: kernels.softmax.softmax_rows(node, log_z, a, b), len(node), each=node.shape[1]
+        lambda a, b: kernels.exponential.softmax_rows(node, log_z, a, b), len(node), each=node.shape[1]
     )
     return Marginals(log_z, node)

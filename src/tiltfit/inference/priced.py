@@ -19,8 +19,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.statistic import Statistic
-from tiltfit.inference.whole import MAX_ROWS, WholeChains
-from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
+from tiltfit.inference.whole import MAX_ROWS, Best, SamplerState, WholeChains, WholeMarginals
 
 HOW = ("auto", "exact", "sampled")
 _AFFORDABLE = 50  # steps of the sampler that one exact inference may take the time of: an exact dual needs few of them

@@ -1,6 +1,6 @@
 """The protocol of statistics of whole label sequences, and the check of those that people write.
 
-Those that come with the library are in ``statistics``, made by functions or by name; ``statistics.register`` gives a
+Those that come with the library are in ``statistics``, made by functions or by name; ``register_statistic`` gives a
 name to others. Sums over segments (``segmental.Segmental``) are known to kernels: exact inference, fast sampling, a
 decoder that proves what it found. Any other statistic is called from Python: sampling takes N·L calls of ``change`` and
 2·n of ``count`` per step, decoding looks at the chain's best label sequences, and there is no exact inference.

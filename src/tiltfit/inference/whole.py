@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,6 @@ from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.python_statistics import Steps, best_plain, sample_plain
 from tiltfit.inference.segmental import Segmental, pack
 from tiltfit.inference.statistic import Statistic
-from tiltfit.inference.whole_results import Best, SamplerState, WholeMarginals
 
 if TYPE_CHECKING:
     from tiltfit.kernels.form import Form
@@ -41,6 +40,72 @@ _CHUNK = 8192  # positions in a chunk, at least: kernels are called once per chu
 _ROOM = 1 << 22  # numbers in all sums of edges together, about
 MAX_ROWS = 400_000  # of dynamic programming
 _STEP = 40.0  # operations of ``cost`` in the time of a step of the sampler, by position and label
+
+
+@dataclass(frozen=True, eq=False)
+class SamplerState:
+    """The state of the Markov chains of n sequences: a value that can be kept, saved, and continued from.
+
+    ``labels[N]``: one label per position, all −1 in a sequence whose chain has not begun. ``seed`` and ``round``, the
+    number of calls so far, say which random numbers come next: each sequence has its own stream of them, by its number.
+    """
+
+    labels: npt.NDArray[np.int16]
+    seed: int = 0
+    round: int = 0
+
+    def stream(self) -> int:
+        """The seed of the next call."""
+        return int(np.random.SeedSequence([self.seed % 2**64, self.round]).generate_state(1, np.uint64)[0])
+
+    def after(self, labels: npt.NDArray[np.int16]) -> SamplerState:
+        """The state after a call."""
+        return SamplerState(labels, self.seed, self.round + 1)
+
+    def fitting(self, chains: Chains, n_labels: int) -> npt.NDArray[np.int16]:
+        """A copy of the labels; those that are not labels become −1."""
+        n = int(chains.offsets[-1])
+        if np.shape(self.labels) != (n,) or not np.issubdtype(self.labels.dtype, np.integer):
+            raise DataError(f"The labels of a state must be integers, one per position, {n} in all: see start().")
+        known = (self.labels >= 0) & (self.labels < n_labels)
+        return np.ascontiguousarray(np.where(known, self.labels, -1), dtype=np.int16)
+
+
+@dataclass(frozen=True, eq=False)
+class WholeMarginals:
+    """Expectations under q of n sequences with N positions, K kinds of edge, L labels and S statistics.
+
+    ``log_z[n]``: exact; NaN where q was sampled; −inf where no labelling is possible, and expectations are 0 then.
+    ``node[N, L]``: P(y_t = j).
+    ``edge[K, L, L]``: how often each pair of labels is expected on edges of each kind, Σ over weighted sequences.
+    ``whole[n, S]``: E[g_k] of every sequence, not weighted.
+    ``refused``: the numbers of sequences without an answer; their node, whole and log_z are NaN, and no sum has them.
+    ``totals[m, S]``: Σ_s weight_s·g_k after each of m steps of the sampler, for ``diagnostics``; sequences inferred
+    exactly are in it by their means. m = 0 if none was sampled.
+    ``accepted[n]``: the share of proposals that were accepted; NaN where q is exact.
+    ``state``: where the sampler is now; None if there is none.
+    """
+
+    log_z: FloatArray
+    node: FloatArray
+    edge: FloatArray
+    whole: FloatArray
+    refused: IntArray
+    totals: FloatArray
+    accepted: FloatArray
+    state: SamplerState | None = None
+
+
+class Best(NamedTuple):
+    """The best label sequences, ``labels[N]`` (−1 where none was found).
+
+    ``scores[n]``: their potentials and priced statistics added up (−inf where none was found).
+    ``proven[n]``: True where it is certain that there is no better one.
+    """
+
+    labels: IntArray
+    scores: FloatArray
+    proven: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +152,7 @@ class WholeChains:
         if it is too much to be laid out in advance. Then what is unlikely is dropped, so it is often far less.
         """
         from tiltfit.kernels.form import memories
-        from tiltfit.kernels.plan import MOST
+        from tiltfit.kernels.whole_few import MOST
 
         if self.form is None or self._memory is None:
             return np.full(len(self.chains), np.inf)
@@ -124,10 +189,8 @@ class WholeChains:
         """
         from tiltfit.kernels.chain import edge_tables
         from tiltfit.kernels.memory import new_gains
-        from tiltfit.kernels.plan import new_few, new_plan
-        from tiltfit.kernels.whole import infer_whole
-        from tiltfit.kernels.whole_back import new_memory_room
-        from tiltfit.kernels.whole_few import infer_all
+        from tiltfit.kernels.whole import infer_whole, new_memory_room
+        from tiltfit.kernels.whole_few import infer_all, new_few, new_plan
 
         node, edge = self.chains.checked(potentials)
         prices, weights, n = self._rows(whole, node.shape[1]), self._weights(weight), len(self.chains)

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tiltfit.kernels import chunks as chunks
-    from tiltfit.kernels import known as known
+    from tiltfit.kernels import exponential as exponential
     from tiltfit.kernels import lazy as lazy
-    from tiltfit.kernels import softmax as softmax
     from tiltfit.kernels import sparse as sparse
     from tiltfit.kernels import vectors as vectors
 

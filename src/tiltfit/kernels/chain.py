@@ -13,7 +13,7 @@ the spread of the finite scores of a row plus that of the finite entries of T. I
 e^D·10⁻²⁹⁰, then no product in the next step can underflow, so (by induction) the zeros of a are exactly the labels
 that cannot be reached, and all else has its full precision. Then b, kept at zero where a is, is at most 1/a: it cannot
 overflow; and where b underflows, a·b is off by less than 10⁻³⁰⁰. So one comparison per sequence, against the least a
-above zero, decides; forbidden labels and transitions cost nothing. Sequences that fail go through ``rescue``.
+above zero, decides; forbidden labels and transitions cost nothing. Sequences that fail go through ``log_chain``.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.kernels.compile import kernel
+from tiltfit.kernels.compile import ZERO, kernel
 from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
-from tiltfit.kernels.primitives import backward_tile, factors_tile, forward_tile, greatest_tile, outer_tile
-from tiltfit.kernels.rescue import log_forward_backward
+from tiltfit.kernels.log_chain import log_forward_backward
+from tiltfit.kernels.primitives import tiles
 
 _LEAST = 1e-290  # times e^D: what a may not fall below
 _WIDEST_SPREAD = 660.0  # beyond, no a ≤ 1 passes
@@ -74,7 +74,7 @@ def aligned(shape: tuple[int, ...]) -> FloatArray:
 def edge_tables(edge: FloatArray) -> Tables:
     """From log-potentials [K, L, L]. A table with a NaN in it is NaN. O(K·L²).
 
-    Φ is 0 where T is more than 708 below its maximum: ``rescue`` takes the sequences that have such edges.
+    Φ is 0 where T is more than 708 below its maximum: ``log_chain`` takes the sequences that have such edges.
     """
     n_kinds, n_labels = edge.shape[:2]
     shape = (n_kinds, padded(n_labels), padded(n_labels))
@@ -113,6 +113,15 @@ def _transpose(table: FloatArray, out: FloatArray) -> None:
 
 
 @kernel
+def longest_of(offsets: IndexArray, first: int, last: int) -> int:
+    """The length of the longest of sequences first … last − 1."""
+    longest = ZERO
+    for s in range(first, last):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    return longest
+
+
+@kernel
 def new_scratch(n: int, n_labels: int) -> Scratch:
     """Room for sequences of up to ``n`` positions."""
     width = padded(n_labels)
@@ -133,7 +142,7 @@ def load(node: FloatArray, start: int, stop: int, local: FloatArray, least: Floa
         top, column = -np.inf, 0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            top = max(top, greatest_tile(count, node, start + t, column))
+            top = max(top, tiles.greatest_tile(count, node, start + t, column))
             column += LANES * count
         if top == -np.inf:
             if not _has_nan(node, start + t):
@@ -145,7 +154,7 @@ def load(node: FloatArray, start: int, stop: int, local: FloatArray, least: Floa
         top, column = local[t, 0], 0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            factors_tile(count, node, start + t, column, top, local, t, least)
+            tiles.factors_tile(count, node, start + t, column, top, local, t, least)
             column += LANES * count
     return tops, -min(least[0], least[1], least[2], least[3])
 
@@ -197,7 +206,7 @@ def forward(
         total, column = 0.0, 0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            total += forward_tile(count, ahead, t, tables.factor, k, n_labels, local, column, scale[t], least)
+            total += tiles.forward_tile(count, ahead, t, tables.factor, k, n_labels, local, column, scale[t], least)
             column += LANES * count
         if total == 0.0:
             return -np.inf, widest
@@ -236,24 +245,27 @@ def backward(scratch: Scratch, tables: Tables, kind: IndexArray, start: int, n: 
         k, column = kind[start + t], 0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            backward_tile(count, back, t, tables.factor_t, k, n_labels, local, ahead, column, scale[t - 1])
+            tiles.backward_tile(count, back, t, tables.factor_t, k, n_labels, local, ahead, column, scale[t - 1])
             column += LANES * count
 
 
 @kernel
 def add_edges(
-    scratch: Scratch,
+    ahead: FloatArray,
+    back: FloatArray,
     kind: IndexArray,
     order: IndexArray,
     start: int,
     stop: int,
+    low: int,
+    high: int,
     n_labels: int,
     weight: float,
     outer: FloatArray,
 ) -> None:
-    """outer[k] += weight·Σ a_{t−1} ⊗ V_t over the edges of kind k. O(n·L²).
+    """outer[k] += weight·Σ a_{t−1} ⊗ V_t over the edges of kind k that lead to positions low … high. O(n·L²).
 
-    order[start + 1 : stop] are the edges by kind, each as t − start.
+    order[start + 1 : stop] are the edges by kind, and within a kind in their order, each as t − start.
     """
     first, width = start + 1, outer.shape[2]
     while first < stop:
@@ -261,10 +273,14 @@ def add_edges(
         last = first + 1
         while last < stop and kind[start + order[last]] == k:
             last += 1
-        column = 0
-        while column < width:
+        a, b, column = first, last, 0
+        while a < b and start + order[a] < low:
+            a += 1
+        while b > a and start + order[b - 1] > high:
+            b -= 1
+        while column < width and a < b:
             count = min(WIDEST, (width - column) // LANES)
-            outer_tile(count, scratch.ahead, scratch.back, order, first, last, outer, k, n_labels, column, weight)
+            tiles.outer_tile(count, ahead, back, order, a, b, outer, k, n_labels, column, weight)
             column += LANES * count
         first = last
 
@@ -305,5 +321,6 @@ def infer_sequence(
         for y in range(n_labels):
             node[start + t, y] = scratch.local[t, y]
     if weight != 0.0:
-        add_edges(scratch, kind, order, start, stop, n_labels, weight, outer)
+        ahead, back = scratch.ahead, scratch.back
+        add_edges(ahead, back, kind, order, start, stop, start, stop, n_labels, weight, outer)
     return tops + log_sum

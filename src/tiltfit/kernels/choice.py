@@ -29,7 +29,7 @@ def choose(wish: str) -> Literal["fast", "plain"]:
     if wish == "plain":
         return "plain"
     try:
-        for name in ("blocks", "factors", "sparse", "tiles"):
+        for name in ("blocks", "sparse", "tiles"):
             importlib.import_module(f"tiltfit.kernels.llvm.{name}")
     except (ImportError, AttributeError) as error:
         if wish == "fast":

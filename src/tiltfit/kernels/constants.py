@@ -9,7 +9,7 @@ LANES = 4  # numbers in a register; labels are padded to a multiple of it
 WIDEST = 8  # registers in a tile: half of the sixteen, the others hold factors
 ABREAST = 8  # sequences side by side, two registers of four: a factor that is loaded once serves both
 WIDEST_BLOCK = 5  # labels whose sums over eight sequences are taken at a time: ten of the sixteen registers
-AHEAD = 16  # non-zeros between asking for a dense row and using it; 8 to 32 are about as good
+AHEAD = 16  # non-zeros between asking for what they are multiplied by and using it; 8 to 32 are about as good
 
 LEAST = -708.0  # e^−708 ≈ 3·10⁻³⁰⁸ is close to the least number that has all its digits
 ROUND = 1.5 * 2.0**52  # added to a number, it leaves the nearest integer in the lowest bits

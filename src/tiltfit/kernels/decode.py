@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
+from tiltfit.kernels.chain import longest_of
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.rescue import centre
+from tiltfit.kernels.log_chain import centre
 
 
 @kernel
@@ -32,7 +33,7 @@ def best_labels(
     sequence.
     """
     n_labels = node.shape[1]
-    delta = np.empty((_longest(offsets, start, stop), n_labels))
+    delta = np.empty((longest_of(offsets, start, stop), n_labels))
     for s in range(start, stop):
         first, n = offsets[s], offsets[s + 1] - offsets[s]
         for j in range(n_labels):
@@ -52,14 +53,6 @@ def best_labels(
             labels[first] = y
         else:
             labels[first : first + n] = -1
-
-
-@kernel
-def _longest(offsets: IndexArray, start: int, stop: int) -> int:
-    longest = 0
-    for s in range(start, stop):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    return longest
 
 
 @kernel
@@ -98,7 +91,7 @@ def k_best_labels(
     Every label at every position keeps its k best prefixes: O(N·L²·k), room for one sequence times k.
     """
     n_labels, k = node.shape[1], len(labels)
-    came_from = np.empty((_longest(offsets, start, stop), n_labels, k), dtype=np.int64)
+    came_from = np.empty((longest_of(offsets, start, stop), n_labels, k), dtype=np.int64)
     old, new = np.empty((n_labels, k)), np.empty((n_labels, k))
     used, top, origin = np.empty(n_labels, dtype=np.int64), np.empty(k), np.empty(k, dtype=np.int64)
     nothing = np.zeros(n_labels)

@@ -1,4 +1,4 @@
-"""The exponential of numbers ≤ 0.
+"""The exponential of numbers ≤ 0, and the softmax.
 
     x = n·ln 2 + r,  |r| ≤ ½ ln 2        eˣ = 2ⁿ·eʳ        eʳ = 1 + r + r²·(½ + Σ_{1 ≤ k ≤ 10} c_k·rᵏ)
 
@@ -9,6 +9,9 @@ it. The C library's exponential takes one number at a time; loops of this one ve
 
 from __future__ import annotations
 
+import numpy as np
+
+from tiltfit.arrays import FloatArray
 from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.constants import BIAS, LEAST, LN2_HIGH, LN2_LOW, LOG2_E, ROUND, SERIES
 from tiltfit.kernels.halves import bits, from_bits
@@ -35,3 +38,39 @@ def exp_of_negative(x: float) -> float:
     power = from_bits((bits(shifted) + BIAS) << 52)
     value = power * (series * r * r + r + 1.0)
     return 0.0 if x < LEAST else value
+
+
+_BLOCK = 1024  # numbers in a block: they stay in the first-level cache
+
+
+@kernel
+def softmax_rows(node: FloatArray, log_z: FloatArray, start: int, stop: int) -> None:
+    """node[i] ← exp(node[i] − log_z[i]),  log_z[i] ← log Σ exp node[i],  for start ≤ i < stop. O(rows·L).
+
+    Rows are taken a block at a time, so that one long loop computes the exponentials of all of them: it vectorises
+    whatever the number of labels. A row whose labels are all forbidden (−inf) gets log Z = −inf and p = 0.
+    """
+    n_labels = node.shape[1]
+    step = max(1, _BLOCK // max(1, n_labels))
+    for first in range(start, stop, step):
+        block = node[first : min(first + step, stop)]
+        log_sum = log_z[first : first + len(block)]
+        for i in range(len(block)):
+            top = -np.inf
+            for y in range(n_labels):
+                top = max(top, block[i, y])
+            log_sum[i] = top
+            if top != -np.inf:
+                for y in range(n_labels):
+                    block[i, y] -= top
+        flat = block.reshape(block.size)
+        for k in range(len(flat)):
+            flat[k] = exp_of_negative(flat[k])
+        for i in range(len(block)):
+            total = 0.0
+            for y in range(n_labels):
+                total += block[i, y]
+            if total != 0.0:
+                log_sum[i] += np.log(total)
+                for y in range(n_labels):
+                    block[i, y] /= total

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.softmax import softmax_rows
+from tiltfit.kernels.exponential import softmax_rows
 
 INTERVAL, KL = 0, 1
 _MAX_SWEEPS = 1000

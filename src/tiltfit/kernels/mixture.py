@@ -19,10 +19,8 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Tables, padded
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.form import Form, Tally, measure, new_tally, values
-from tiltfit.kernels.gibbs import Site, new_site, sweep
-from tiltfit.kernels.gibbs_logs import sweep_logs
-from tiltfit.kernels.priced import Prices, new_prices, set_prices
+from tiltfit.kernels.form import Form, Prices, Tally, measure, new_prices, new_tally, set_prices, values
+from tiltfit.kernels.gibbs import Site, new_site, sweep, sweep_logs
 from tiltfit.kernels.propose import IMPOSSIBLE, filter_forward, propose
 from tiltfit.kernels.sample import stream
 

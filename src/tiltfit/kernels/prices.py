@@ -13,13 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray
 from tiltfit.kernels.compile import kernel
-from tiltfit.kernels.proximal import cost, model_step, residual, set_bounds
-
-Records = npt.NDArray[Any]
+from tiltfit.kernels.proximal import Records, cost, model_step, residual, set_bounds
 
 # The state of a search. ``phase``: what the last evaluation was for; ``stale``: the Hessian is out of date; ``fresh``:
 # it is all from differences.

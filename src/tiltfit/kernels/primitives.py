@@ -7,68 +7,8 @@ from typing import TYPE_CHECKING
 from tiltfit.kernels.choice import MODE
 
 if TYPE_CHECKING or MODE == "plain":
-    from tiltfit.kernels.plain.blocks import (
-        EDGE_LANES,
-        EDGE_ROWS,
-        backward_block,
-        forward_block,
-        load_step,
-        multiply_step,
-        outer_block,
-        scale_step,
-        scatter_step,
-    )
-    from tiltfit.kernels.plain.factors import factors_tile, greatest_tile
-    from tiltfit.kernels.plain.sparse import ask_for, sparse_tile
-    from tiltfit.kernels.plain.tiles import (
-        backward_tile,
-        forward_tile,
-        outer_tile,
-        product_tile,
-        scatter_tile,
-        step_tile,
-    )
+    from tiltfit.kernels.plain import blocks, sparse, tiles
 else:
-    from tiltfit.kernels.llvm.blocks import (
-        EDGE_LANES,
-        EDGE_ROWS,
-        backward_block,
-        forward_block,
-        load_step,
-        multiply_step,
-        outer_block,
-        scale_step,
-        scatter_step,
-    )
-    from tiltfit.kernels.llvm.factors import factors_tile, greatest_tile
-    from tiltfit.kernels.llvm.sparse import ask_for, sparse_tile
-    from tiltfit.kernels.llvm.tiles import (
-        backward_tile,
-        forward_tile,
-        outer_tile,
-        product_tile,
-        scatter_tile,
-        step_tile,
-    )
+    from tiltfit.kernels.llvm import blocks, sparse, tiles
 
-__all__ = [
-    "EDGE_LANES",
-    "EDGE_ROWS",
-    "ask_for",
-    "backward_block",
-    "backward_tile",
-    "factors_tile",
-    "forward_block",
-    "forward_tile",
-    "greatest_tile",
-    "load_step",
-    "multiply_step",
-    "outer_block",
-    "outer_tile",
-    "product_tile",
-    "scale_step",
-    "scatter_step",
-    "scatter_tile",
-    "sparse_tile",
-    "step_tile",
-]
+__all__ = ["blocks", "sparse", "tiles"]

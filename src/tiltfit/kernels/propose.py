@@ -6,27 +6,20 @@ with probability min(1, exp(Σ_k price_k·(g_k(y′) − g_k(y)))) (Metropolis�
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.kernels.chain import Tables
+from tiltfit.kernels.chain import Tables, exact_enough
 from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.constants import LANES, WIDEST
 from tiltfit.kernels.exponential import exp_of_negative
-from tiltfit.kernels.form import Form, Tally, measure
+from tiltfit.kernels.form import Form, Integer, Prices, Tally, energy, measure
 from tiltfit.kernels.gibbs import Site, block_sums, choose
-from tiltfit.kernels.priced import Prices, energy
-from tiltfit.kernels.primitives import forward_tile
-from tiltfit.kernels.rescue import log_forward
+from tiltfit.kernels.log_chain import log_forward
+from tiltfit.kernels.primitives import tiles
 from tiltfit.kernels.sample import stream, uniform
 
-Integer = int | np.integer[Any]
-
-_LEAST = 1e-290  # times e^spread: what a may not fall below (see ``chain``)
-_WIDEST_SPREAD = 660.0
 PROBABILITIES, LOGARITHMS, IMPOSSIBLE = 0, 1, 2
 
 
@@ -104,12 +97,11 @@ def _forward(
         widest, total = max(widest, spreads[k]), 0.0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            total += forward_tile(count, ahead, t - base, phi, k, n_labels, local, column, scale, least)
+            total += tiles.forward_tile(count, ahead, t - base, phi, k, n_labels, local, column, scale, least)
             column += LANES * count
         if not total > 0.0:
             break
-    lowest = min(least[0], least[1], least[2], least[3])
-    if not (spread + widest < _WIDEST_SPREAD and lowest >= _LEAST * np.exp(spread + widest)):
+    if not exact_enough(min(least[0], least[1], least[2], least[3]), spread + widest):
         return LOGARITHMS
     return PROBABILITIES if total > 0.0 else IMPOSSIBLE
 

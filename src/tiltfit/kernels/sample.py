@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.kernels.chain import Scratch, Tables, exact, forward, load, new_scratch
-from tiltfit.kernels.compile import ZERO, kernel
+from tiltfit.kernels.chain import Scratch, Tables, exact, forward, load, longest_of, new_scratch
+from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.exponential import exp_of_negative
-from tiltfit.kernels.rescue import log_forward
+from tiltfit.kernels.log_chain import log_forward
 
 # SplitMix64 (Steele, Lea & Flood 2014): a counter that steps by the golden ratio, and a mixing of its bits.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -55,10 +55,8 @@ def sample_labels(
 ) -> None:
     """labels[m, t] of len(labels) draws for sequences start … stop − 1; −1 where no labelling is possible.
     O(N·L²) once and O(N·L) a draw, room for one sequence."""
-    n_labels, longest = node.shape[1], ZERO
-    for s in range(start, stop):
-        longest = max(longest, offsets[s + 1] - offsets[s])
-    scratch = new_scratch(longest, n_labels)
+    n_labels = node.shape[1]
+    scratch = new_scratch(longest_of(offsets, start, stop), n_labels)
     for s in range(start, stop):
         first, last = offsets[s], offsets[s + 1]
         possible, logs = _filter(node, kind, first, last, tables, scratch)

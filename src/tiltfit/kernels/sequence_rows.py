@@ -12,7 +12,7 @@ hold, prices end at ±cap.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,9 @@ from tiltfit.arrays import FloatArray, IndexArray
 from tiltfit.kernels.chain import Scratch, Tables, infer_sequence, new_scratch, padded, row_range
 from tiltfit.kernels.compile import ZERO, kernel
 from tiltfit.kernels.constants import LANES
+from tiltfit.kernels.log_chain import exp_all
 from tiltfit.kernels.prices import SEARCH, advance, begin
-from tiltfit.kernels.rescue import exp_all
-
-Records = npt.NDArray[Any]
-
+from tiltfit.kernels.proximal import Records
 
 # At a place, the feature of the row in ``slot`` (its number among the rows of its sequence) has value·tables[table].
 ENTRY = np.dtype([("slot", np.int64), ("table", np.int64), ("value", np.float64)])

@@ -12,7 +12,7 @@ h_t = g_t − E[g_t],
 
 O(n·L²), as forward–backward itself; before the first position at which something moves ȧ is zero, and after the last
 one ḃ is, so that few places that move, as labelled words are, cost half. Sequences whose scores differ too much for
-scaled probabilities go through ``tangent_rescue``.
+scaled probabilities go through ``log_chain``.
 """
 
 from __future__ import annotations
@@ -23,12 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IndexArray
-from tiltfit.kernels.chain import Scratch, Tables, add_edges, exact, forward, load
+from tiltfit.kernels.chain import Scratch, Tables, add_edges, exact, forward, load, longest_of
 from tiltfit.kernels.compile import kernel
 from tiltfit.kernels.constants import LANES, WIDEST
-from tiltfit.kernels.primitives import outer_tile, product_tile, step_tile
-from tiltfit.kernels.rescue import log_forward_backward
-from tiltfit.kernels.tangent_rescue import differentiate_on_logarithms
+from tiltfit.kernels.log_chain import differentiate_on_logarithms, log_forward_backward
+from tiltfit.kernels.primitives import tiles
 
 
 class Store(NamedTuple):
@@ -58,9 +57,7 @@ def infer_and_store(
     last: int,
 ) -> None:
     """``chunks.infer_chunks`` that keeps its recursions; ``node`` are log-potentials and stay so. O(N·L²)."""
-    longest, n_labels = 0, node.shape[1]
-    for s in range(cuts[first], cuts[last]):
-        longest = max(longest, offsets[s + 1] - offsets[s])
+    longest, n_labels = longest_of(offsets, cuts[first], cuts[last]), node.shape[1]
     scale, least, nothing = np.zeros(longest), np.zeros(LANES), np.zeros((1, tables.factor.shape[2]))
     rescued, room = np.zeros((longest, n_labels)), np.zeros((longest, tables.factor.shape[2]))
     for c in range(first, last):
@@ -80,7 +77,7 @@ def infer_and_store(
                 total = _scale_steps(scratch, n)
                 _backward(step, total, store.behind[start:stop], back, tables, kind, start, n, n_labels, nothing)
                 if weight[s] != 0.0:
-                    add_edges(scratch, kind, order, start, stop, n_labels, weight[s], outer[c])
+                    add_edges(ahead, back, kind, order, start, stop, start, stop, n_labels, weight[s], outer[c])
                 continue
             log_z[s] = -np.inf
             if not fine:
@@ -134,7 +131,7 @@ def _backward(
         column = 0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            step_tile(
+            tiles.step_tile(
                 count, back, t, tables.factor_t, kind[start + t], n_labels, nothing, 0, step, t - 1, behind, t - 1,
                 back, column,
             )  # fmt: skip
@@ -182,9 +179,7 @@ def differentiate(
 ) -> None:
     """out[N, L] ← weight·Cov(1[y_t], D) of the sequences of chunks first … last − 1; Φ∘outer + direct are the
     covariances of weighted edges but for G∘(edge marginals). O(N·L²)."""
-    longest, n_labels, width = 0, out.shape[1], store.ahead.shape[1]
-    for s in range(cuts[first], cuts[last]):
-        longest = max(longest, offsets[s + 1] - offsets[s])
+    longest, n_labels, width = longest_of(offsets, cuts[first], cuts[last]), out.shape[1], store.ahead.shape[1]
     shape = (longest, width)
     dots = Dots(np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(longest))
     extra = np.zeros((longest if direction.has_edges else 1, width))
@@ -203,11 +198,10 @@ def differentiate(
                 _ahead(store, direction, kind, start, stop, begin, tables, extra, dots)
                 if direction.has_edges:
                     _products(dots.known, start, direction.dotted_t, kind, start, stop, n_labels, extra)
-                _add_edges(dots.ahead, dots.known, kind, order, start, stop, begin + 1, stop, weight[s], outer[c])
+                add_edges(dots.ahead, dots.known, kind, order, start, stop, begin + 1, stop, width, weight[s], outer[c])
                 _back(store, direction, kind, start, stop, end, tables, extra, dots)
-                _add_edges(
-                    store.ahead[start:stop], dots.back, kind, order, start, stop, start, end, weight[s], outer[c]
-                )
+                ahead = store.ahead[start:stop]
+                add_edges(ahead, dots.back, kind, order, start, stop, start, end, width, weight[s], outer[c])
                 _covariances(store, dots, start, stop, weight[s], out)
 
 
@@ -221,39 +215,6 @@ def _moving(direction: Direction, start: int, stop: int) -> tuple[int, int]:
         if direction.place[t] >= 0:
             begin, end = min(begin, t), t
     return begin, end
-
-
-@kernel
-def _add_edges(
-    ahead: FloatArray,
-    back: FloatArray,
-    kind: IndexArray,
-    order: IndexArray,
-    start: int,
-    stop: int,
-    low: int,
-    high: int,
-    weight: float,
-    outer: FloatArray,
-) -> None:
-    """``chain.add_edges`` of the edges that lead to positions low … high."""
-    first, width = start + 1, outer.shape[2]
-    while first < stop:
-        k = kind[start + order[first]]
-        last = first + 1
-        while last < stop and kind[start + order[last]] == k:
-            last += 1
-        a, b = first, last  # within a kind they come in their order
-        while a < b and start + order[a] < low:
-            a += 1
-        while b > a and start + order[b - 1] > high:
-            b -= 1
-        column = 0
-        while column < width and a < b:
-            count = min(WIDEST, (width - column) // LANES)
-            outer_tile(count, ahead, back, order, a, b, outer, k, width, column, weight)
-            column += LANES * count
-        first = last
 
 
 @kernel
@@ -275,7 +236,7 @@ def _ahead(
         i, x, column = t - start, t - start if direction.has_edges else 0, 0
         while t > begin and column < width:
             count = min(WIDEST, (width - column) // LANES)
-            step_tile(
+            tiles.step_tile(
                 count, dots.ahead, i - 1, tables.factor, kind[t], n_labels, extra, x, store.step, t, dots.raw, i,
                 dots.ahead, column,
             )  # fmt: skip
@@ -327,7 +288,7 @@ def _back(
                 dots.back[i, y] += dots.known[i, y] * (direction.node[place, y] - dots.mean[i])
         while t > start and column < width:
             count = min(WIDEST, (width - column) // LANES)
-            step_tile(
+            tiles.step_tile(
                 count, dots.back, i, tables.factor_t, kind[t], n_labels, extra, x, store.step, t - 1, dots.raw, i - 1,
                 dots.back, column,
             )  # fmt: skip
@@ -376,5 +337,5 @@ def _products(
         column = 0
         while column < width:
             count = min(WIDEST, (width - column) // LANES)
-            product_tile(count, rows, t - shift, table, kind[t], n_labels, out, t - start, column)
+            tiles.product_tile(count, rows, t - shift, table, kind[t], n_labels, out, t - start, column)
             column += LANES * count

@@ -199,12 +199,12 @@ class Problem:
         here = None if self.tilt is None else model.workers.buffers.copy(potentials.node[self._touched_positions])
         # The potentials are no longer needed: marginals take their place, and then the residual p − q.
         p = structure.infer(potentials, model.workers, weight=self.omega, overwrite=True)
-        value += float(kernels.known.sum_at(p.log_z, self.labelled, self._labelled_weight))
+        value += float(kernels.sparse.sum_at(p.log_z, self.labelled, self._labelled_weight))
         node, edge = p.node, p.edge
         if not self._unweighted:
             node *= structure.spread(self.omega)[:, None]
         if known:
-            kernels.known.subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
+            kernels.sparse.subtract_at(node.reshape(-1), self._known_cells, self._known_weight)
             if edge is not None and self._known_edges is not None:
                 edge -= self._known_edges
         touched = None if here is None else Potentials(here, potentials.edge)
@@ -342,10 +342,10 @@ class Problem:
 
     def _known_score(self, potentials: Potentials) -> float:
         """Σ_labelled w·(score of the labels)."""
-        score = float(kernels.known.sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
+        score = float(kernels.sparse.sum_at(potentials.node.reshape(-1), self._known_cells, self._known_weight))
         if potentials.edge is not None and self._known_edges is not None:
             # A forbidden pair that never occurs adds nothing, not −inf·0.
-            score += float(kernels.known.sum_at(potentials.edge.reshape(-1), *self._known_pairs))
+            score += float(kernels.sparse.sum_at(potentials.edge.reshape(-1), *self._known_pairs))
         return score
 
     @cached_property

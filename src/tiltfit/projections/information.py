@@ -24,7 +24,7 @@ from tiltfit.execution.workers import Workers
 from tiltfit.features.constraints import ConstraintFeatures
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.structure import Structure
-from tiltfit.inference.whole_results import SamplerState
+from tiltfit.inference.whole import SamplerState
 from tiltfit.optimize.bounded import minimise_bounded
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.instances import LocalRows

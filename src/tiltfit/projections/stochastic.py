@@ -24,7 +24,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.inference.diagnostics import effective_sample_size, split_r_hat
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains, marginals
-from tiltfit.inference.whole_results import WholeMarginals
+from tiltfit.inference.whole import WholeMarginals
 from tiltfit.projections.information import Dual, Projection, Sampling, Start, Tilt
 from tiltfit.projections.shards import TiltShard
 

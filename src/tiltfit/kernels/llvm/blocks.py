@@ -1,4 +1,4 @@
-"""The inner loops of ``abreast``: a vector holds one number of each of eight sequences.
+"""The inner loops of ``chunks``, eight sequences side by side: a vector holds one number of each of eight sequences.
 
 Arrays are [steps, labels, 8], C-contiguous; tables of edges are those of ``chain``. Sums stay in registers (``tiles``).
 Nothing is checked here.
@@ -14,8 +14,7 @@ from numba import types
 from numba.core import cgutils
 
 from tiltfit.kernels.constants import ABREAST, LANES, WIDEST_BLOCK
-from tiltfit.kernels.llvm.code import VECTOR, Code, contiguous, inline
-from tiltfit.kernels.llvm.exponential import exp_of_vectors
+from tiltfit.kernels.llvm.code import VECTOR, Code, exp_of_vectors, inline
 
 # Sequences and rows of a that sums over edges take at a time: with WIDEST_BLOCK labels these fill the sixteen registers
 # of four numbers, or the thirty-two of eight that AVX-512 has.
@@ -24,10 +23,6 @@ _PAIR = 2  # labels whose exponentials are taken at a time
 _SMALL = 1e-100  # products of sums that are smaller, or larger than 1/_SMALL, should go no further
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _ZERO, _ONE = _INT64(0), _INT64(1)
-
-
-def _code(context: Any, builder: Any, signature: Any, arguments: Any) -> Code:
-    return Code(context, builder, signature, arguments, ABREAST)
 
 
 def _mixed(code: Code, one: Any, other: Any, *order: int) -> Any:
@@ -77,10 +72,12 @@ def _greater(code: Code, one: Any, other: Any) -> Any:
     return code.builder.select(code.builder.fcmp_ordered(">", one, other), one, other)
 
 
-def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    (t,) = code.integers(3)
-    node, first, local, length, tops, low = code.arrays(0, 1, 2, 4, 5, 6)
+@inline(types.void, ABREAST)
+def load_step(code: Code, node: Any, first: Any, local: Any, t: Any, length: Any, tops: Any, low: Any) -> None:
+    """local[t, y, n] ← exp(node[r_n, y] − top_n),  r_n = first[n] + min(t, length[n] − 1),  top_n = max_y node[r_n, y],
+    which is added to tops[n] if t < length[n];  ``low[8]`` keeps the least difference that was seen: where it is below
+    −708, what is found makes no sense. Four labels at least. O(L)."""
+    builder = code.builder
     n_labels, place = builder.extract_value(node.shape, 1), code.element(local, t, _ZERO, _ZERO)
     # Promoted to registers: their address is never taken.
     greatest, least = (cgutils.alloca_once(builder, code.kind) for _ in range(2))  # type: ignore[no-untyped-call]
@@ -115,39 +112,21 @@ def _load_code(context: Any, builder: Any, signature: Any, arguments: Any) -> An
     added = builder.select(_goes_on(code, length, t), shift, code.constant(0.0))
     code.store(builder.fadd(code.load(tops.data), added), tops.data)
     code.store(builder.load(least), low.data)
-    return context.get_dummy_value()
 
 
-@inline
-def load_step(_: Any, node: Any, first: Any, local: Any, t: Any, length: Any, tops: Any, low: Any) -> Any:
-    """local[t, y, n] ← exp(node[r_n, y] − top_n),  r_n = first[n] + min(t, length[n] − 1),  top_n = max_y node[r_n, y],
-    which is added to tops[n] if t < length[n];  ``low[8]`` keeps the least difference that was seen: where it is below
-    −708, what is found makes no sense. Four labels at least. O(L)."""
-    contiguous(node, first, local, length, tops, low)
-    return types.void(node, first, local, t, length, tops, low), _load_code
-
-
-def _scale_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    (t,) = code.integers(1)
-    total, length, scale = code.arrays(0, 2, 3)
+@inline(types.void, ABREAST)
+def scale_step(code: Code, total: Any, t: Any, length: Any, scale: Any) -> None:
+    """scale[t, n] ← 1/total[t−1, n] if t < length[n], else 0."""
+    builder = code.builder
     last = code.load(code.element(total, builder.sub(t, _ONE), _ZERO))
     factor = builder.select(_goes_on(code, length, t), builder.fdiv(code.constant(1.0), last), code.constant(0.0))
     code.store(factor, code.element(scale, t, _ZERO))
-    return context.get_dummy_value()
 
 
-@inline
-def scale_step(_: Any, total: Any, t: Any, length: Any, scale: Any) -> Any:
-    """scale[t, n] ← 1/total[t−1, n] if t < length[n], else 0."""
-    contiguous(total, length, scale)
-    return types.void(total, t, length, scale), _scale_code
-
-
-def _multiply_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    (t,) = code.integers(1)
-    total, length, product = code.arrays(0, 2, 3)
+@inline(types.boolean, ABREAST)
+def multiply_step(code: Code, total: Any, t: Any, length: Any, product: Any) -> Any:
+    """product[n] ← product[n]·total[t, n] where t < length[n]; whether all are well within what a number can hold."""
+    builder = code.builder
     factor = builder.select(_goes_on(code, length, t), code.load(code.element(total, t, _ZERO)), code.constant(1.0))
     found = builder.fmul(code.load(product.data), factor)
     code.store(found, product.data)
@@ -158,17 +137,10 @@ def _multiply_code(context: Any, builder: Any, signature: Any, arguments: Any) -
     return builder.icmp_signed("==", lanes, ir.Constant(lanes.type, -1))
 
 
-@inline
-def multiply_step(_: Any, total: Any, t: Any, length: Any, product: Any) -> Any:
-    """product[n] ← product[n]·total[t, n] where t < length[n]; whether all are well within what a number can hold."""
-    contiguous(total, length, product)
-    return types.boolean(total, t, length, product), _multiply_code
-
-
-def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    (t,) = code.integers(1)
-    local, node, first, length = code.arrays(0, 2, 3, 4)
+@inline(types.void, ABREAST)
+def scatter_step(code: Code, local: Any, t: Any, node: Any, first: Any, length: Any) -> None:
+    """node[first[n] + min(t, length[n] − 1), y] ← local[t, y, n]. Four labels at least. O(L)."""
+    builder = code.builder
     addresses, place = _rows(code, node, first, length, t), code.element(local, t, _ZERO, _ZERO)
     for column in _fours(code, builder.extract_value(node.shape, 1)):
         here = builder.gep(place, [builder.mul(column, _INT64(ABREAST))])
@@ -177,14 +149,6 @@ def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
         one, other = (_turned(code, [_mixed(code, v, v, *half) for v in found]) for half in halves)
         for values, address in zip((*one, *other), _at(code, addresses, column), strict=True):
             builder.store(values, address, align=8)
-    return context.get_dummy_value()
-
-
-@inline
-def scatter_step(_: Any, local: Any, t: Any, node: Any, first: Any, length: Any) -> Any:
-    """node[first[n] + min(t, length[n] − 1), y] ← local[t, y, n]. Four labels at least. O(L)."""
-    contiguous(local, node, first, length)
-    return types.void(local, t, node, first, length), _scatter_code
 
 
 def _product(code: Code, rows: Any, t: Any, table: Any, n_labels: Any, column: Any, width: int) -> list[Any]:
@@ -201,10 +165,14 @@ def _product(code: Code, rows: Any, t: Any, table: Any, n_labels: Any, column: A
     return code.sums(_ZERO, n_labels, 1, width, terms)
 
 
-def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    count, t, n_labels, column = code.integers(0, 2, 4, 8)
-    ahead, table, local, scale, total = code.arrays(1, 3, 5, 6, 7)
+@inline(types.void, ABREAST)
+def forward_block(
+    code: Code, count: Any, ahead: Any, t: Any, table: Any, n_labels: Any, local: Any, scale: Any, total: Any,
+    column: Any,
+) -> None:  # fmt: skip
+    """ahead[t, C] ← (ahead[t−1]·table[:, C])∘local[t, C]·scale[t] and total[t] += Σ ahead[t, C],
+    C = column … column + count − 1. O(L·count)."""
+    builder = code.builder
 
     def body(width: int) -> None:
         new = _product(code, ahead, builder.sub(t, _ONE), table, n_labels, column, width)
@@ -216,23 +184,16 @@ def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
         code.store(code.plus(code.load(sum_place), code.tree(new)), sum_place)
 
     code.by_width(count, body, WIDEST_BLOCK)
-    return context.get_dummy_value()
 
 
-@inline
-def forward_block(
-    _: Any, count: Any, ahead: Any, t: Any, table: Any, n_labels: Any, local: Any, scale: Any, total: Any, column: Any
-) -> Any:
-    """ahead[t, C] ← (ahead[t−1]·table[:, C])∘local[t, C]·scale[t] and total[t] += Σ ahead[t, C],
+@inline(types.void, ABREAST)
+def backward_block(
+    code: Code, count: Any, back: Any, t: Any, table: Any, n_labels: Any, local: Any, ahead: Any, scale: Any, end: Any,
+    column: Any,
+) -> None:  # fmt: skip
+    """With b = back[t+1]·table[:, C] + end[t]:  back[t, C] ← local[t, C]∘b·scale[t] and local[t, C] ← ahead[t, C]∘b,
     C = column … column + count − 1. O(L·count)."""
-    contiguous(ahead, table, local, scale, total)
-    return types.void(count, ahead, t, table, n_labels, local, scale, total, column), _forward_code
-
-
-def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = _code(context, builder, signature, arguments)
-    count, t, n_labels, column = code.integers(0, 2, 4, 9)
-    back, table, local, ahead, scale, end = code.arrays(1, 3, 5, 6, 7, 8)
+    builder = code.builder
 
     def body(width: int) -> None:
         found = _product(code, back, builder.add(t, _ONE), table, n_labels, column, width)
@@ -245,24 +206,17 @@ def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -
             code.store(code.times(code.load(seen, n), b), place, n)
 
     code.by_width(count, body, WIDEST_BLOCK)
-    return context.get_dummy_value()
 
 
-@inline
-def backward_block(
-    _: Any, count: Any, back: Any, t: Any, table: Any, n_labels: Any, local: Any, ahead: Any, scale: Any, end: Any,
-    column: Any,
-) -> Any:  # fmt: skip
-    """With b = back[t+1]·table[:, C] + end[t]:  back[t, C] ← local[t, C]∘b·scale[t] and local[t, C] ← ahead[t, C]∘b,
-    C = column … column + count − 1. O(L·count)."""
-    contiguous(back, table, local, ahead, scale, end)
-    return types.void(count, back, t, table, n_labels, local, ahead, scale, end, column), _backward_code
-
-
-def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments, EDGE_LANES)
-    count, steps, n_labels, column, lane = code.integers(0, 3, 5, 6, 7)
-    ahead, back, out, weight = code.arrays(1, 2, 4, 8)
+@inline(types.void, EDGE_LANES)
+def outer_block(
+    code: Code, count: Any, ahead: Any, back: Any, steps: Any, out: Any, n_labels: Any, column: Any, lane: Any,
+    weight: Any,
+) -> None:  # fmt: skip
+    """out[:, C] += weight∘Σ ahead[t−1] ⊗ back[t, C] over 1 ≤ t < steps,  C = column … column + count − 1, sequence by
+    sequence for lane … lane + EDGE_LANES − 1; ``out`` is [P, P, EDGE_LANES], and labels are padded to a multiple of
+    EDGE_ROWS. O(steps·L·count)."""
+    builder = code.builder
 
     def body(width: int) -> None:
         factor = code.load(code.element(weight, lane))
@@ -281,15 +235,3 @@ def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
                     code.store(code.plus(code.load(line, c), code.times(factor, sums[EDGE_ROWS * c + i])), line, c)
 
     code.by_width(count, body, WIDEST_BLOCK)
-    return context.get_dummy_value()
-
-
-@inline
-def outer_block(
-    _: Any, count: Any, ahead: Any, back: Any, steps: Any, out: Any, n_labels: Any, column: Any, lane: Any, weight: Any
-) -> Any:
-    """out[:, C] += weight∘Σ ahead[t−1] ⊗ back[t, C] over 1 ≤ t < steps,  C = column … column + count − 1, sequence by
-    sequence for lane … lane + EDGE_LANES − 1; ``out`` is [P, P, EDGE_LANES], and labels are padded to a multiple of
-    EDGE_ROWS. O(steps·L·count)."""
-    contiguous(ahead, back, out, weight)
-    return types.void(count, ahead, back, steps, out, n_labels, column, lane, weight), _outer_code

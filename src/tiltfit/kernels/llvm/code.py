@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, cast
 
 from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types
 from numba.core import cgutils
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from tiltfit.kernels.constants import LANES, WIDEST
+from tiltfit.kernels.constants import BIAS, LANES, LEAST, LN2_HIGH, LN2_LOW, LOG2_E, ROUND, SERIES, WIDEST
 
 VECTOR = ir.VectorType(ir.DoubleType(), LANES)
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
@@ -20,20 +22,42 @@ _FUSE = ("contract",)  # multiply–add may be one instruction; nothing else may
 SIDE_BY_SIDE = {1: 4, 2: 4, 3: 4, 4: 2, 5: 2, 6: 2, 7: 1, 8: 1}
 
 
-class Code:
-    """Instructions over vectors of ``lanes`` numbers, and the arguments of one intrinsic."""
+def inline(result: Any, lanes: int = LANES) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make an intrinsic that returns ``result`` of the function that writes its code. This gets a ``Code``, which the
+    intrinsic is called without, and the arguments as ``Code.argument`` has them; arrays must be C-contiguous."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any, lanes: int = LANES) -> None:
-        self.builder, self._context, self._types, self._arguments = builder, context, signature.args, arguments
+    def decorate(write: Callable[..., Any]) -> Callable[..., Any]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            code = Code(context, builder, lanes)
+            found = write(code, *map(code.argument, signature.args, arguments))
+            return context.get_dummy_value() if found is None else found
+
+        @wraps(write)
+        def typed(_: Any, *kinds: Any) -> Any:
+            if any(getattr(kind, "layout", "C") != "C" for kind in kinds):
+                raise TypingError(f"{write.__name__} takes C-contiguous arrays only")
+            return result(*kinds), generate
+
+        return cast(Callable[..., Any], intrinsic(typed))
+
+    return decorate
+
+
+class Code:
+    """Instructions over vectors of ``lanes`` numbers."""
+
+    def __init__(self, context: Any, builder: Any, lanes: int = LANES) -> None:
+        self.builder, self._context = builder, context
         self.n_lanes, self.kind = lanes, ir.VectorType(ir.DoubleType(), lanes)
 
-    def arrays(self, *numbers: int) -> list[Any]:
-        return [
-            self._context.make_array(self._types[n])(self._context, self.builder, self._arguments[n]) for n in numbers
-        ]
-
-    def integers(self, *numbers: int) -> list[Any]:
-        return [self.int64(self._arguments[n]) for n in numbers]
+    def argument(self, kind: Any, value: Any) -> Any:
+        """An argument of this type as instructions take it: the parts of an array, an integer with 64 bits, a number;
+        None where there is no array."""
+        if kind is types.none:
+            return None
+        if kind in types.integer_domain:
+            return self.int64(value)
+        return value if kind is types.float64 else self._context.make_array(kind)(self._context, self.builder, value)
 
     def int64(self, value: Any) -> Any:
         """A whole number, which may have fewer bits, with 64."""
@@ -133,11 +157,34 @@ class Code:
         self.builder.position_at_end(after)
 
 
-def inline(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An intrinsic; type checkers see that it is called without the typing context."""
-    return cast(Callable[..., Any], intrinsic(function))
+def exp_of_vectors(code: Code, vectors: list[Any], *, bounded: bool = False) -> list[Any]:
+    """eˣ of every lane, x ≤ 0, step by step for all vectors, so that they wait together. ``bounded``: nothing is below
+    −708, and this is not checked.
 
-
-def contiguous(*arrays: Any) -> None:
-    if any(array.layout != "C" for array in arrays):
-        raise TypingError("tiles take C-contiguous arrays only")
+    To one unit in the last place, like ``exponential.exp_of_negative``, though not always the same number: the series
+    is summed in another order.
+    """
+    builder, integers = code.builder, ir.VectorType(ir.IntType(64), code.n_lanes)
+    if not bounded:
+        below = [builder.fcmp_ordered("<", x, code.constant(LEAST)) for x in vectors]
+        vectors = [builder.select(mask, code.constant(LEAST), x) for mask, x in zip(below, vectors, strict=True)]
+    shifted = [code.plus(code.times(x, code.constant(LOG2_E)), code.constant(ROUND)) for x in vectors]
+    whole = [builder.fsub(x, code.constant(ROUND)) for x in shifted]
+    rest = [code.minus(x, code.times(n, code.constant(LN2_HIGH))) for x, n in zip(vectors, whole, strict=True)]
+    rest = [code.minus(r, code.times(n, code.constant(LN2_LOW))) for r, n in zip(rest, whole, strict=True)]
+    # Even and odd terms by themselves: half the wait of one term after the other.
+    square = [code.times(r, r) for r in rest]
+    even, odd = ([code.constant(SERIES[k])] * len(vectors) for k in (10, 9))
+    for k in range(8, -1, -2):
+        even = [code.plus(code.times(e, s), code.constant(SERIES[k])) for e, s in zip(even, square, strict=True)]
+    for k in range(7, 0, -2):
+        odd = [code.plus(code.times(o, s), code.constant(SERIES[k])) for o, s in zip(odd, square, strict=True)]
+    series = [code.plus(code.times(o, r), e) for o, r, e in zip(odd, rest, even, strict=True)]
+    small = [code.plus(code.times(x, s), r) for x, s, r in zip(series, square, rest, strict=True)]
+    bias, digits = (ir.Constant(integers, [value] * code.n_lanes) for value in (BIAS, 52))
+    exponent = [builder.add(builder.bitcast(x, integers), bias) for x in shifted]
+    power = [builder.bitcast(builder.shl(n, digits), code.kind) for n in exponent]
+    values = [code.times(p, code.plus(x, code.constant(1.0))) for p, x in zip(power, small, strict=True)]
+    if bounded:
+        return values
+    return [builder.select(mask, code.constant(0.0), value) for mask, value in zip(below, values, strict=True)]

@@ -14,8 +14,6 @@ from typing import Any
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
-from numba.core.errors import TypingError
-from numba.extending import intrinsic
 
 from tiltfit.kernels.constants import AHEAD
 from tiltfit.kernels.llvm.code import Code, inline
@@ -24,24 +22,21 @@ _INT32, _INT64, _BYTES = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointe
 
 
 def sparse_tile(lanes: int, count: int) -> Callable[..., None]:
-    """tile(indptr, indices, data, rows, first, last, dense, more, inner, outer, column, width, base, out):
-
-        out[i, C] ← outer[i]·(base[C] + Σ_j data[j]·inner[n]·[dense; more][n, C]),    C = column … column + width − 1
-
-    for i = rows[r], indptr[r] ≤ j < indptr[r + 1], n = indices[j], first ≤ r < last (``data``, ``inner``, ``outer``
-    None: all ones), in ``count`` vectors of ``lanes`` numbers. The last vector is moved back to end with the tile, so
+    """A loop over rows in ``count`` vectors of ``lanes`` numbers. The last one is moved back to end with the tile, so
     ``width`` may be anything from lanes·(count − 1) (at least ``lanes``) to lanes·count: columns in two vectors are
-    computed twice, alike. Terms are added in the order of the non-zeros, whatever the tiles.
-    """
+    computed twice, alike."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        code = Code(context, builder, signature, arguments, lanes)
+    @inline(types.void, lanes)
+    def tile(
+        code: Code, indptr: Any, indices: Any, data: Any, rows: Any, first: Any, last: Any, dense: Any, more: Any,
+        inner: Any, outer: Any, column: Any, width: Any, base: Any, out: Any,
+    ) -> None:  # fmt: skip
+        """out[i, C] ← outer[i]·(base[C] + Σ_j data[j]·inner[n]·[dense; more][n, C]),    C = column … column + width − 1
 
-        def array(n: int) -> Any:
-            return None if signature.args[n] is types.none else code.arrays(n)[0]
-
-        indptr, indices, data, rows, dense, more, inner, outer, base, out = map(array, (0, 1, 2, 3, 6, 7, 8, 9, 12, 13))
-        first, last, column, width = code.integers(4, 5, 10, 11)
+        for i = rows[r], indptr[r] ≤ j < indptr[r + 1], n = indices[j], first ≤ r < last (``data``, ``inner``, ``outer``
+        None: all ones). Terms are added in the order of the non-zeros, whatever the tiles.
+        """
+        builder = code.builder
         offsets = [_INT64(8 * lanes * n) for n in range(count - 1)]
         offsets.append(builder.mul(builder.sub(width, _INT64(lanes)), _INT64(8)))
         start = builder.mul(column, _INT64(8))
@@ -90,19 +85,6 @@ def sparse_tile(lanes: int, count: int) -> Callable[..., None]:
                 found = [builder.fmul(factor, value) for value in found]
             for value, place in zip(found, vectors(_beyond(builder, result, builder.mul(i, step))), strict=True):
                 builder.store(value, place, align=8)
-        return context.get_dummy_value()
-
-    @intrinsic
-    def tile(
-        _: Any, indptr: Any, indices: Any, data: Any, rows: Any, first: Any, last: Any, dense: Any, more: Any,
-        inner: Any, outer: Any, column: Any, width: Any, base: Any, out: Any,
-    ) -> Any:  # fmt: skip
-        arrays = (indptr, indices, data, rows, dense, more, inner, outer, base, out)
-        if any(array is not types.none and array.layout != "C" for array in arrays):
-            raise TypingError("add_product takes C-contiguous arrays only")
-        return types.void(
-            indptr, indices, data, rows, first, last, dense, more, inner, outer, column, width, base, out
-        ), generate
 
     return tile
 
@@ -119,16 +101,7 @@ def _prefetch(builder: Any, address: Any) -> None:
     builder.call(prefetch, [address, _INT32(0), _INT32(3), _INT32(1)])  # to read, to keep, data
 
 
-def _ask_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    (array,), (k,) = code.arrays(0), code.integers(1)
-    _prefetch(builder, builder.bitcast(builder.gep(array.data, [k]), _BYTES))
-    return context.get_dummy_value()
-
-
-@inline
-def ask_for(_: Any, array: Any, k: Any) -> Any:
+@inline(types.void)
+def ask_for(code: Code, array: Any, k: Any) -> None:
     """Ask for the cache line of ``array[k]``, one axis, contiguous: it will be needed soon."""
-    if array.layout != "C" or array.ndim != 1:
-        raise TypingError("ask_for takes C-contiguous arrays of one axis only")
-    return types.void(array, k), _ask_code
+    _prefetch(code.builder, code.builder.bitcast(code.builder.gep(array.data, [k]), _BYTES))

@@ -1,4 +1,4 @@
-"""The inner loops of forward–backward, and of sums over attributes, on registers.
+"""The inner loops of forward–backward, of its factors, and of sums over attributes, on registers.
 
 Labels are padded to a multiple of four, and a *tile* is up to 32 of them: eight registers of four numbers. All sums of
 a tile stay in registers while the loop over the other label runs. Numba cannot say that, as the number of labels is
@@ -16,15 +16,26 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 
-from tiltfit.kernels.llvm.code import SIDE_BY_SIDE, Code, contiguous, inline
+from tiltfit.kernels.constants import LANES
+from tiltfit.kernels.llvm.code import SIDE_BY_SIDE, VECTOR, Code, exp_of_vectors, inline
 
-_INT64 = ir.IntType(64)
+_INT1, _INT32, _INT64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
+_WHOLE = ir.VectorType(_INT64, LANES)
+_TOGETHER = 4  # vectors whose exponentials are taken together: more would not fit the registers
+_LOWEST = float("-inf")
 
 
-def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    (count, t, k, n_labels, column), scale = code.integers(0, 2, 4, 5, 7), code.spread(arguments[8])
-    ahead, table, local, least = code.arrays(1, 3, 6, 9)
+@inline(types.float64)
+def forward_tile(
+    code: Code, count: Any, ahead: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, column: Any, scale: Any,
+    least: Any,
+) -> Any:  # fmt: skip
+    """ahead[t, C] ← (ahead[t−1]·table[k, :, C]) ∘ local[t, C]·scale,  C = column … column + 4·count − 1; its sum.
+
+    ``least[4]`` keeps, by lane, the least number above zero that was seen. O(L·count).
+    """
+    builder = code.builder
+    scale = code.spread(scale)
     result = cgutils.alloca_once(builder, ir.DoubleType())  # type: ignore[no-untyped-call]
 
     def body(width: int) -> None:
@@ -44,23 +55,16 @@ def _forward_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
     return builder.load(result)
 
 
-@inline
-def forward_tile(
-    _: Any, count: Any, ahead: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, column: Any, scale: Any,
-    least: Any,
-) -> Any:  # fmt: skip
-    """ahead[t, C] ← (ahead[t−1]·table[k, :, C]) ∘ local[t, C]·scale,  C = column … column + 4·count − 1; its sum.
-
-    ``least[4]`` keeps, by lane, the least number above zero that was seen. O(L·count).
+@inline(types.void)
+def backward_tile(
+    code: Code, count: Any, back: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, ahead: Any, column: Any,
+    scale: Any,
+) -> None:  # fmt: skip
+    """With b = back[t]·table[k, :, C]:  back[t−1, C] ← local[t−1, C]∘b·scale where ahead[t−1, C] is not zero, and
+    local[t−1, C] ← ahead[t−1, C]∘b,  C = column … column + 4·count − 1. O(L·count).
     """
-    contiguous(ahead, table, local, least)
-    return types.float64(count, ahead, t, table, k, n_labels, local, column, scale, least), _forward_code
-
-
-def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    (count, t, k, n_labels, column), scale = code.integers(0, 2, 4, 5, 8), code.spread(arguments[9])
-    back, table, local, ahead = code.arrays(1, 3, 6, 7)
+    builder = code.builder
+    scale = code.spread(scale)
 
     def body(width: int) -> None:
         before = builder.sub(t, _INT64(1))
@@ -74,25 +78,14 @@ def _backward_code(context: Any, builder: Any, signature: Any, arguments: Any) -
             code.store(code.times(seen, b[n]), place, n)
 
     code.by_width(count, body)
-    return context.get_dummy_value()
 
 
-@inline
-def backward_tile(
-    _: Any, count: Any, back: Any, t: Any, table: Any, k: Any, n_labels: Any, local: Any, ahead: Any, column: Any,
-    scale: Any,
-) -> Any:  # fmt: skip
-    """With b = back[t]·table[k, :, C]:  back[t−1, C] ← local[t−1, C]∘b·scale where ahead[t−1, C] is not zero, and
-    local[t−1, C] ← ahead[t−1, C]∘b,  C = column … column + 4·count − 1. O(L·count).
-    """
-    contiguous(back, table, local, ahead)
-    return types.void(count, back, t, table, k, n_labels, local, ahead, column, scale), _backward_code
-
-
-def _product_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    count, i, k, n_labels, o, column = code.integers(0, 2, 4, 5, 7, 8)
-    rows, table, out = code.arrays(1, 3, 6)
+@inline(types.void)
+def product_tile(
+    code: Code, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, out: Any, o: Any, column: Any
+) -> None:
+    """out[o, C] ← rows[i]·table[k, :, C],  C = column … column + 4·count − 1. O(L·count)."""
+    builder = code.builder
 
     def body(width: int) -> None:
         row, corner = code.element(rows, i, _INT64(0)), code.element(table, k, _INT64(0), column)
@@ -100,22 +93,17 @@ def _product_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
             code.store(value, code.element(out, o, column), n)
 
     code.by_width(count, body)
-    return context.get_dummy_value()
 
 
-@inline
-def product_tile(
-    _: Any, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, out: Any, o: Any, column: Any
-) -> Any:
-    """out[o, C] ← rows[i]·table[k, :, C],  C = column … column + 4·count − 1. O(L·count)."""
-    contiguous(rows, table, out)
-    return types.void(count, rows, i, table, k, n_labels, out, o, column), _product_code
-
-
-def _step_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    count, i, k, n_labels, x, s, o, column = code.integers(0, 2, 4, 5, 7, 9, 11, 13)
-    rows, table, extra, scale, raw, out = code.arrays(1, 3, 6, 8, 10, 12)
+@inline(types.void)
+def step_tile(
+    code: Code, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, extra: Any, x: Any, scale: Any,
+    s: Any, raw: Any, o: Any, out: Any, column: Any,
+) -> None:  # fmt: skip
+    """raw[o, C] ← rows[i]·table[k, :, C] + extra[x, C] and out[o, C] ← raw[o, C]∘scale[s, C],
+    C = column … column + 4·count − 1. O(L·count).
+    """
+    builder = code.builder
 
     def body(width: int) -> None:
         row, corner = code.element(rows, i, _INT64(0)), code.element(table, k, _INT64(0), column)
@@ -126,25 +114,18 @@ def _step_code(context: Any, builder: Any, signature: Any, arguments: Any) -> An
             code.store(code.times(total, factor), code.element(out, o, column), n)
 
     code.by_width(count, body)
-    return context.get_dummy_value()
 
 
-@inline
-def step_tile(
-    _: Any, count: Any, rows: Any, i: Any, table: Any, k: Any, n_labels: Any, extra: Any, x: Any, scale: Any, s: Any,
-    raw: Any, o: Any, out: Any, column: Any,
-) -> Any:  # fmt: skip
-    """raw[o, C] ← rows[i]·table[k, :, C] + extra[x, C] and out[o, C] ← raw[o, C]∘scale[s, C],
-    C = column … column + 4·count − 1. O(L·count).
+@inline(types.void)
+def outer_tile(
+    code: Code, count: Any, ahead: Any, back: Any, order: Any, start: Any, stop: Any, out: Any, k: Any, n_labels: Any,
+    column: Any, weight: Any,
+) -> None:  # fmt: skip
+    """out[k, :, C] += weight·Σ ahead[t−1] ⊗ back[t, C] over t in order[start:stop] (int32),
+    C = column … column + 4·count − 1. O((stop − start)·L·count).
     """
-    contiguous(rows, table, extra, scale, raw, out)
-    return types.void(count, rows, i, table, k, n_labels, extra, x, scale, s, raw, o, out, column), _step_code
-
-
-def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    (count, start, stop, k, n_labels, column), weight = code.integers(0, 4, 5, 7, 8, 9), code.spread(arguments[10])
-    ahead, back, order, out = code.arrays(1, 2, 3, 6)
+    builder = code.builder
+    weight = code.spread(weight)
 
     def body(width: int) -> None:
         side = SIDE_BY_SIDE[width]
@@ -164,25 +145,16 @@ def _outer_code(context: Any, builder: Any, signature: Any, arguments: Any) -> A
                     code.store(code.plus(code.load(line, c), code.times(weight, sums[c * side + i])), line, c)
 
     code.by_width(count, body)
-    return context.get_dummy_value()
 
 
-@inline
-def outer_tile(
-    _: Any, count: Any, ahead: Any, back: Any, order: Any, start: Any, stop: Any, out: Any, k: Any, n_labels: Any,
-    column: Any, weight: Any,
-) -> Any:  # fmt: skip
-    """out[k, :, C] += weight·Σ ahead[t−1] ⊗ back[t, C] over t in order[start:stop] (int32),
-    C = column … column + 4·count − 1. O((stop − start)·L·count).
+@inline(types.void)
+def scatter_tile(
+    code: Code, count: Any, indices: Any, data: Any, start: Any, stop: Any, row: Any, table: Any, column: Any
+) -> None:
+    """table[indices[k], C] += data[k]·row[C] for start ≤ k < stop,  C = column … column + 4·count − 1.
+    O((stop − start)·count).
     """
-    contiguous(ahead, back, order, out)
-    return types.void(count, ahead, back, order, start, stop, out, k, n_labels, column, weight), _outer_code
-
-
-def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    code = Code(context, builder, signature, arguments)
-    count, start, stop, column = code.integers(0, 3, 4, 7)
-    indices, data, row, table = code.arrays(1, 2, 5, 6)
+    builder = code.builder
 
     def body(width: int) -> None:
         values = [code.load(code.element(row, column), n) for n in range(width)]
@@ -194,15 +166,63 @@ def _scatter_code(context: Any, builder: Any, signature: Any, arguments: Any) ->
                 code.store(code.plus(code.load(line, n), code.times(factor, values[n])), line, n)
 
     code.by_width(count, body)
-    return context.get_dummy_value()
 
 
-@inline
-def scatter_tile(
-    _: Any, count: Any, indices: Any, data: Any, start: Any, stop: Any, row: Any, table: Any, column: Any
-) -> Any:
-    """table[indices[k], C] += data[k]·row[C] for start ≤ k < stop,  C = column … column + 4·count − 1.
-    O((stop − start)·count).
+def _scores(code: Code, node: Any, row: Any, column: Any, width: int) -> list[Any]:
+    """node[row, C], −inf beyond the last label. Only the last vector of a row can go beyond it."""
+    builder = code.builder
+    address = code.element(node, row, column)
+    left = builder.sub(builder.extract_value(node.shape, 1), builder.add(column, _INT64(LANES * (width - 1))))
+    lanes = ir.Constant(_WHOLE, list(range(LANES)))
+    mask = builder.icmp_signed("<", lanes, code.spread(left))
+    pointer = VECTOR.as_pointer()
+    kind = ir.FunctionType(VECTOR, [pointer, _INT32, ir.VectorType(_INT1, LANES), VECTOR])
+    masked = cgutils.get_or_insert_function(builder.module, kind, "llvm.masked.load.v4f64.p0v4f64")  # type: ignore[no-untyped-call]
+    last = builder.call(masked, [code.vector(address, width - 1), _INT32(8), mask, code.constant(_LOWEST)])
+    return [*(code.load(address, n) for n in range(width - 1)), last]
+
+
+@inline(types.float64)
+def greatest_tile(code: Code, count: Any, node: Any, row: Any, column: Any) -> Any:
+    """max node[row, C], NaN left out; −inf if nothing is left.  C = column … column + 4·count − 1, as far as there are
+    labels. O(count)."""
+    builder = code.builder
+    result = cgutils.alloca_once(builder, ir.DoubleType())  # type: ignore[no-untyped-call]
+
+    def greater(one: Any, other: Any) -> Any:
+        return builder.select(builder.fcmp_ordered(">", one, other), one, other)
+
+    def body(width: int) -> None:
+        top = code.constant(_LOWEST)  # second in every comparison: it stays where the other is NaN
+        for scores in _scores(code, node, row, column, width):
+            top = greater(scores, top)
+        a, b, c, d = code.lanes(top)
+        builder.store(greater(greater(a, b), greater(c, d)), result)
+
+    code.by_width(count, body)
+    return builder.load(result)
+
+
+@inline(types.void)
+def factors_tile(
+    code: Code, count: Any, node: Any, row: Any, column: Any, top: Any, local: Any, t: Any, least: Any
+) -> None:
+    """local[t, C] ← exp(node[row, C] − top), 0 beyond the last label,  C = column … column + 4·count − 1.
+
+    ``least[4]`` keeps, by lane, the least finite node − top that was seen. O(count).
     """
-    contiguous(indices, data, row, table)
-    return types.void(count, indices, data, start, stop, row, table, column), _scatter_code
+    builder = code.builder
+    top = code.spread(top)
+
+    def body(width: int) -> None:
+        smallest = code.load(least.data)
+        below = [builder.fsub(scores, top) for scores in _scores(code, node, row, column, width)]
+        for n in range(0, width, _TOGETHER):
+            for m, value in enumerate(exp_of_vectors(code, below[n : n + _TOGETHER]), start=n):
+                code.store(value, code.element(local, t, column), m)
+        for value in below:
+            finite = builder.select(builder.fcmp_ordered(">", value, code.constant(_LOWEST)), value, code.constant(0.0))
+            smallest = builder.select(builder.fcmp_ordered("<", finite, smallest), finite, smallest)
+        code.store(smallest, least.data)
+
+    code.by_width(count, body)
