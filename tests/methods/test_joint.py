@@ -37,7 +37,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
 
     monkeypatch.setattr(joint, "minimise", minimise)
     problem: Any = SimpleNamespace(
-        gradient_tol=lambda tol, measure, start: tol, weight=np.ones(1), gamma=1.0, evaluate=evaluate, is_hard=False,
+        plateau=lambda tol: SimpleNamespace(reached=None), rounding=0.0, units=None, weight=np.ones(1), gamma=1.0, evaluate=evaluate,
         model=SimpleNamespace(workers=None), merged=None,
     )  # fmt: skip
     problem.active = problem

@@ -208,8 +208,8 @@ def test_objective_falls_at_every_half_step(case):
 def test_both_solvers_reach_the_same_point(case):
     problem, _ = make(**CASES[case])
     start = np.zeros(problem.model.n_weights)
-    slow = alternate(problem, start, Run(max_iter=3000, tol=1e-5), inner_tol=1e-7)
-    fast = solve_jointly(problem, start, Run(max_iter=500, tol=1e-5))
+    slow = alternate(problem, start, Run(max_iter=3000, tol=1e-9), inner_tol=1e-7)
+    fast = solve_jointly(problem, start, Run(max_iter=500, tol=1e-9))
     assert slow.converged
     assert fast.converged
     assert fast.objective == pytest.approx(slow.objective, abs=1e-6)

@@ -22,6 +22,7 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.merging import twins
 from tiltfit.features.products import Product, narrowed, restricted
+from tiltfit.features.scaling import units
 from tiltfit.inference.potentials import Potentials
 
 _WORTH = 0.95  # with more of the weights left than this, merging them does not pay
@@ -134,6 +135,13 @@ class AttributeFeatures:
         X.sort_indices()
         merged = AttributeFeatures(X, self.n_labels, self.workers, self.intercept, scale)
         return merged, np.append(group, n_groups) if self.intercept else group
+
+    def units(self) -> FloatArray | None:
+        """The unit of every weight (``scaling``); None if no attribute has large values."""
+        found = units(self.X)
+        if found is None:
+            return None
+        return np.repeat(np.append(found, 1.0) if self.intercept else found, self.n_labels)
 
     @cached_property
     def _no_intercept(self) -> FloatArray:

@@ -100,6 +100,11 @@ class ChainFeatures:
         transitions = nodes.n_weights // self.n_labels + np.arange(self.kinds.shape[1] * self.n_labels)
         return ChainFeatures(nodes, self.kinds), np.concatenate([group, transitions])
 
+    def units(self) -> FloatArray | None:
+        """The unit of every weight (``scaling``); None if no attribute has large values. Those of edges are 0 or 1."""
+        found = self.nodes.units()
+        return None if found is None else np.append(found, np.ones(self.n_weights - len(found)))
+
     def take(self, positions: npt.NDArray[np.intp]) -> ChainFeatures:
         """The same features at these positions only."""
         return ChainFeatures(self.nodes.take(positions), self.kinds)

@@ -22,6 +22,7 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.features.products import Product, restricted
+from tiltfit.features.scaling import units
 from tiltfit.inference.potentials import Potentials
 
 _MANY = 8  # a row of the table is worth its zeros if one label in so many is there
@@ -97,6 +98,11 @@ class ObservedFeatures:
 
     def merged(self) -> None:
         """Nothing: few weights are left."""
+
+    def units(self) -> FloatArray | None:
+        """The unit of every weight (``scaling``); None if no attribute has large values."""
+        found = units(self.X)
+        return None if found is None else found[self._attribute]
 
     def narrow(self, rows: npt.NDArray[Any], kinds: IntArray | None = None) -> NoReturn:
         """Refused: which pairs occur must be known before the first step."""

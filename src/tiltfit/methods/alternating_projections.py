@@ -159,7 +159,8 @@ def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: 
         problem.alpha,
         weights,
         gradient_tol=max(problem.rounding, _CUT * now.steepest if moves else 0.0),
-        plateau=None if moves else problem.plateau(tol),
+        arrived=None if moves else problem.plateau(tol).reached,
+        units=problem.units,
         max_iter=_INNER_ITERATIONS,
         workers=problem.model.workers,
     )

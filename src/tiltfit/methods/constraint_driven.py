@@ -200,7 +200,8 @@ class Estimation:
     def estimate(self, target: FloatArray, start: FloatArray) -> Minimum:
         """The weights that minimise it, as closely as ``tol`` says."""
         return moment_projection(
-            partial(self.model.moments, weight=self.omega), target, self.alpha, start, plateau=Plateau(self.tol),
+            partial(self.model.moments, weight=self.omega), target, self.alpha, start,
+            arrived=Plateau(self.tol).reached, units=linear(self.model, "method='codl'").features.units(),
             max_iter=self.max_iter, workers=self.model.workers,
         )  # fmt: skip
 

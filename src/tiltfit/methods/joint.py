@@ -79,7 +79,7 @@ def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) 
             Round.undivided(number, run.max_iter, value, largest, search.evaluations, **figures), weights
         )
 
-    plateau = problem.plateau(run.tol)
+    arrived = problem.plateau(run.tol).reached
     journal.begin(start)
     weights = start
     while True:
@@ -87,7 +87,8 @@ def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) 
             search,
             weights,
             gradient_tol=problem.rounding,
-            plateau=plateau,
+            arrived=arrived,
+            units=problem.units,
             max_iter=run.max_iter - len(rounds),
             progress=progress,
             workers=problem.model.workers,

@@ -107,6 +107,11 @@ class Problem:
         """When a search for the weights has arrived, by O and by the labels that the model gives every position."""
         return Plateau(tol, lambda weights: np.asarray(self.model.infer(weights).node.argmax(axis=1)))
 
+    @cached_property
+    def units(self) -> FloatArray | None:
+        """Those in which to search for the weights; None: as they are."""
+        return None if self.model.linear is None else self.model.linear.features.units()
+
     @property
     def rounding(self) -> float:
         """The largest entry of ∇O that is nothing but rounding."""

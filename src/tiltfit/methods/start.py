@@ -51,7 +51,10 @@ def starting_point(kind: str, problem: Problem, rng: np.random.Generator, tol: f
     now = problem.evaluate(zeros, None, 1e-6)
     moments = partial(problem.model.moments, weight=problem.omega)
     target, _ = moment_target(problem, zeros, now)
-    return moment_projection(moments, target, problem.alpha, zeros, plateau=problem.plateau(tol), max_iter=200).x
+    arrived = problem.plateau(tol).reached
+    return moment_projection(
+        moments, target, problem.alpha, zeros, arrived=arrived, units=problem.units, max_iter=200
+    ).x
 
 
 def _posteriors(kind: str, problem: Problem, rng: np.random.Generator) -> FloatArray:

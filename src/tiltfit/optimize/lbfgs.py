@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +17,10 @@ import numpy.typing as npt
 from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
-from tiltfit.optimize.plateau import Plateau
 from tiltfit.optimize.result import Minimum, Objective, Stop
 
 Progress = Callable[[int, float, float, FloatArray], bool | None]
+Arrived = Callable[[float, FloatArray], bool]
 
 _ROUNDING = 1e-12
 """A Newton-like step that promises less than this fraction of the value is beyond what the value can show."""
@@ -31,25 +31,32 @@ def minimise(
     start: FloatArray,
     *,
     gradient_tol: float = 0.0,
-    plateau: Plateau | None = None,
+    arrived: Arrived | None = None,
     max_iter: int = 1000,
     memory: int = 6,
     progress: Progress | None = None,
     workers: Workers | None = None,
     measure: Measure | None = None,
+    units: FloatArray | None = None,
 ) -> Minimum:
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
-    Stops on a ``plateau``, when max|gradient| ≤ ``gradient_tol``, or when a step along the best direction known could
-    not change the value by more than rounding. ``measure``: what to take for max|gradient|. ``progress(iteration,
-    value, max|gradient|, x)`` is called after each step and may return True to stop. If the line search fails, the best
-    point so far is returned with ``Stop.LINE_SEARCH``.
+    Stops when ``arrived(value, x)`` says so (``plateau``), when max|gradient| ≤ ``gradient_tol``, or when a step along
+    the best direction known could not change the value by more than rounding. ``measure``: what to take for
+    max|gradient|. ``progress(iteration, value, max|gradient|, x)`` is called after each step and may return True to
+    stop. If the line search fails, the best point so far is returned with ``Stop.LINE_SEARCH``. ``units``: search for
+    ``units``·x instead, where the entries of x differ by orders of magnitude.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
     >>> found.x.round(6).tolist(), found.converged
     ([3.0, 3.0, 3.0, 3.0], True)
     """
+    if units is not None:
+        return _minimise_in_units(
+            units, objective, start, gradient_tol=gradient_tol, arrived=arrived, max_iter=max_iter, memory=memory,
+            progress=progress, workers=workers,
+        )  # fmt: skip
     x = np.array(start, dtype=np.float64)
     value, gradient = objective(x)
     n_eval = 1
@@ -84,13 +91,38 @@ def minimise(
         del found, direction, point
         if progress is not None and progress(n_iter + 1, value, largest, x):
             return done(n_iter + 1, Stop.CALLBACK)
-        if plateau is not None and plateau.reached(value, x):
+        if arrived is not None and arrived(value, x):
             return done(n_iter + 1, Stop.FLAT)
     return done(max_iter, Stop.CONVERGED if largest <= gradient_tol else Stop.MAX_ITER)
 
 
 _BLOCK = 1 << 14
 _LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision
+
+
+def _minimise_in_units(
+    units: FloatArray,
+    objective: Objective,
+    start: FloatArray,
+    *,
+    arrived: Arrived | None,
+    progress: Progress | None,
+    **options: Any,
+) -> Minimum:
+    """``minimise`` over z = ``units``·x: ∂O/∂z = ∂O/∂x / units."""
+
+    def scaled(z: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = objective(z / units)
+        return value, gradient / units
+
+    def told(n_iter: int, value: float, largest: float, z: FloatArray) -> bool | None:
+        return None if progress is None else progress(n_iter, value, largest, z / units)
+
+    def reached(value: float, z: FloatArray) -> bool:
+        return arrived is not None and arrived(value, z / units)
+
+    found = minimise(scaled, start * units, arrived=reached, progress=told, **options)
+    return replace(found, x=found.x / units, gradient=found.gradient * units)
 
 
 class History:

@@ -19,8 +19,7 @@ from tiltfit import kernels
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.sums import Moments
 from tiltfit.execution.workers import Workers
-from tiltfit.optimize.lbfgs import minimise
-from tiltfit.optimize.plateau import Plateau
+from tiltfit.optimize.lbfgs import Arrived, minimise
 from tiltfit.optimize.result import Minimum
 
 _BLOCK = 1 << 14  # weights that are summed up at a time, whatever the number of threads
@@ -33,7 +32,8 @@ def moment_projection(
     start: FloatArray,
     *,
     gradient_tol: float = 0.0,
-    plateau: Plateau | None = None,
+    arrived: Arrived | None = None,
+    units: FloatArray | None = None,
     max_iter: int,
     workers: Workers | None = None,
 ) -> Minimum:
@@ -43,7 +43,9 @@ def moment_projection(
     def objective(weights: FloatArray) -> tuple[float, FloatArray]:
         return moment_objective(moments(weights), weights, target, alpha)
 
-    return minimise(objective, start, gradient_tol=gradient_tol, plateau=plateau, max_iter=max_iter, workers=workers)
+    return minimise(
+        objective, start, gradient_tol=gradient_tol, arrived=arrived, max_iter=max_iter, workers=workers, units=units
+    )
 
 
 def moment_objective(
