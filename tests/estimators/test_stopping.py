@@ -45,7 +45,9 @@ def test_zero_tolerance_makes_all_rounds(solver: str) -> None:
     said = [expect(1, given=feature("x0")).about(0.6)]
     names = [f"x{j}" for j in range(5)]
     with pytest.warns(NotConvergedWarning, match="stopped after 7 rounds"):
-        fitted = TiltClassifier(said, feature_names=names, solver=solver, tol=0, max_iter=7).fit(X, np.where(X[:, 1] > 0, y, -1))
+        fitted = TiltClassifier(said, feature_names=names, solver=solver, tol=0, max_iter=7).fit(
+            X, np.where(X[:, 1] > 0, y, -1)
+        )
     assert fitted.n_iter_ == 7
 
 

@@ -102,8 +102,9 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     max_iter : int
         At most this many rounds.
     tol : float
-        Stop when the largest entry of the gradient is below ``tol`` times that at weights of zero (generative models:
-        when the objective can fall by no more than ``tol``/100 of what it fell).
+        A fit is over when ten rounds lower the objective by less than this part of it, and change less than one
+        predicted label in a thousand (generative models: when it can fall by no more than ``tol``/100 of a nat per
+        row). 0: make ``max_iter`` rounds.
     n_jobs : int, optional
         Threads; the result does not depend on it. −1: one per core.
     random_state : int, Generator or RandomState, optional

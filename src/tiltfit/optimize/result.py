@@ -18,8 +18,8 @@ class Stop(Enum):
     The value is the sentence that people read; fields in braces are numbers of the search (``methods.history.Fit``).
     """
 
-    CONVERGED = "gradient below tolerance"
-    FLAT = "objective no longer falls"
+    CONVERGED = "the gradient is zero within rounding"
+    FLAT = "nothing is left to gain"
     NOISE = "what is left of the gradient is noise"
     CLOSED_FORM = "the weights follow from counts in closed form"
     STABLE = "the labels no longer change"
