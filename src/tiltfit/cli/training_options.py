@@ -48,9 +48,7 @@ class TrainingOptions:
     solver: str | None = option(None, TRAINING, "auto, alternating, joint, sgd or online.")
     init: str | None = option(None, TRAINING, "Where to start: zeros, supervised, constraints or random.")
     max_iter: int | None = option(None, TRAINING, "The largest number of rounds.")
-    tol: float | None = option(
-        None, TRAINING, "Stop when ten rounds lower the objective by less than this part of it; 0: never."
-    )
+    tol: float | None = option(None, TRAINING, "Stop when ten rounds lower the objective by less than this part.")
     jobs: int | None = option(None, TRAINING, "Threads; -1: one per core.")
     seed: int | None = option(None, TRAINING, "Seed of random numbers (random starts, sampled statistics, sgd).")
     vectorizer: str | None = option(
