@@ -47,15 +47,15 @@ def test_supervised_start_needs_labels():
 def test_starting_at_the_solution_takes_no_rounds_to_speak_of():
     clf = TiltClassifier(CONSTRAINTS).fit(TEXTS)
     again = TiltClassifier(CONSTRAINTS, init=clf).fit(TEXTS)
-    assert again.n_iter_ <= 2 < clf.n_iter_
+    assert again.n_iter_ <= 5 < clf.n_iter_
     pair = TiltClassifier(CONSTRAINTS, init=(clf.coef_, clf.intercept_)).fit(TEXTS)
-    assert pair.n_iter_ <= 2
+    assert pair.n_iter_ <= 5
 
 
 def test_warm_start_matches_features_by_name():
     clf = TiltClassifier(CONSTRAINTS, warm_start=True).fit(TEXTS)
     rounds = clf.n_iter_
-    assert clf.fit(TEXTS).n_iter_ <= 2 < rounds
+    assert clf.fit(TEXTS).n_iter_ <= 5 < rounds
     clf.fit([*TEXTS, "aardvarks have a bat"])  # a new word shifts every column
     assert clf.predict(["goalie", "pitcher"]).tolist() == ["hockey", "baseball"]
     assert clf.n_iter_ <= rounds

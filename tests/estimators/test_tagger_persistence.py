@@ -83,7 +83,7 @@ def test_the_same_tagger_gives_the_same_bytes(tagger: TiltTagger, path: Path) ->
 def test_fitted_prices_of_groups_come_back(tmp_path: Path) -> None:
     constraints = [expect("contact", per=column("town")).at_most(0.6), expect("contact", given=word("call")).about(0.9)]
     X = {"tokens": ADS, "town": ["n", "s", "n", "s"]}
-    tagger = TiltTagger(constraints, classes=["contact", "size"], max_iter=20, tol=0.1).fit(X, TAGS)
+    tagger = TiltTagger(constraints, classes=["contact", "size"], tol=0.1).fit(X, TAGS)
     tagger.save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
     assert same(again.project(X, prices="fitted"), tagger.project(X, prices="fitted"))

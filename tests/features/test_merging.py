@@ -102,17 +102,19 @@ def test_the_minimum_is_that_without_merging():
     np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-4)
     there = problem.evaluate(fit.weights, None, 1e-8)
     assert fit.objective == pytest.approx(there.value, rel=1e-12)
-    assert there.steepest <= 1.001 * problem.gradient_tol(1e-6)  # as promised, of all weights
+    assert there.steepest <= 1e-3 * problem.evaluate(start, None, 1e-8).steepest
     assert fit.history[-1].gradient == pytest.approx(there.steepest, rel=1e-6)  # and told
     assert problem.merged[1].is_even(fit.weights)
 
 
-def test_it_ends_by_the_gradient_of_all_weights():
+def test_a_gradient_is_as_large_as_that_of_all_weights():
     problem = tagging()
     assert problem.merged is not None
     smaller, merging = problem.merged
-    assert smaller.gradient_tol(0.1, measure=merging.measure) == pytest.approx(problem.gradient_tol(0.1))
-    assert smaller.gradient_tol(0.1) > 1.2 * problem.gradient_tol(0.1)  # that of the merged ones would be too loose
+    of_all = problem.evaluate(np.zeros(problem.model.n_weights), None, 1e-6).steepest
+    of_merged = smaller.evaluate(np.zeros(smaller.model.n_weights), None, 1e-6)
+    assert merging.measure.of(of_merged.gradient) == pytest.approx(of_all)
+    assert of_merged.steepest > 1.2 * of_all  # that of the merged ones would be too large
 
 
 @pytest.mark.parametrize("row", [0, 2])
@@ -126,7 +128,7 @@ def test_a_start_that_is_good_enough_stays_what_it_is():
     problem = tagging()
     fit = solve_jointly(problem, np.zeros(problem.model.n_weights), Run(max_iter=200, tol=1e-6))
     start = fit.weights * 1.1  # √7·w/√7 may be another number than w
-    again = solve_jointly(problem, start, Run(max_iter=200, tol=1e9))
+    again = solve_jointly(problem, start, Run(max_iter=0, tol=1e-3))
     assert len(again.history) == 0
     np.testing.assert_array_equal(again.weights, start)
 
@@ -173,13 +175,13 @@ def constrained(constraints):
 def test_the_minimum_under_constraints_is_that_without_merging(how, monkeypatch):
     problem = constrained(STATEMENTS[how])
     start = np.zeros(problem.model.n_weights)
-    fit = solve_jointly(problem, start, Run(max_iter=500, tol=1e-7))
+    fit = solve_jointly(problem, start, Run(max_iter=500, tol=1e-10))
     assert problem.active.merged is not None
     assert problem.active.merged[1].is_even(fit.weights)
     assert fit.projection is not None
     assert np.count_nonzero(np.abs(fit.projection.prices) > 0.1) >= 2  # constraints have a say
     monkeypatch.setattr(Problem, "merged", None)
-    plain = solve_jointly(constrained(STATEMENTS[how]), start, Run(max_iter=500, tol=1e-7))
+    plain = solve_jointly(constrained(STATEMENTS[how]), start, Run(max_iter=500, tol=1e-10))
     assert fit.objective == pytest.approx(plain.objective, rel=1e-10)
     # By α = 0.3 and gradients of about 10⁻⁶, which tol leaves.
     np.testing.assert_allclose(fit.weights, plain.weights, atol=1e-5)

@@ -25,6 +25,8 @@ from tiltfit.optimize.result import Stop
 from tiltfit.projections.information import Start
 
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
+_ROUNDING, _LEFT = 1e-12, 1e-3
+"""Of O: what rounding hides, and by what part of ``tol`` O may be off where its curvature or a step tells so."""
 _FOLLOW = 0.05
 """Inner tolerance as a fraction of the outer gradient. An information projection solved to a scaled gradient of ε has q
 wrong by about ε²/2 in divergence, so that a unit of weight sees an error of order ε·√(Σw); a twentieth of the gradient
@@ -88,6 +90,8 @@ def _minimised(problem: Problem, start: FloatArray, run: Run, measure: Measure) 
             weights,
             gradient_tol=problem.rounding,
             arrived=arrived,
+            curvature=problem.curvature,
+            negligible=max(_ROUNDING, _LEFT * run.tol),
             units=problem.units,
             max_iter=run.max_iter - len(rounds),
             progress=progress,

@@ -113,6 +113,11 @@ class Problem:
         return None if self.model.linear is None else self.model.linear.features.units()
 
     @property
+    def curvature(self) -> float:
+        """What the ridge alone adds to the curvature of O in every direction."""
+        return float(np.min(self.alpha, initial=np.inf)) if len(self.alpha) else 0.0
+
+    @property
     def rounding(self) -> float:
         """The largest entry of ∇O that is nothing but rounding."""
         return 1e-12 * float(np.sum(self.weight))

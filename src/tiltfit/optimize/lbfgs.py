@@ -22,9 +22,6 @@ from tiltfit.optimize.result import Minimum, Objective, Stop
 Progress = Callable[[int, float, float, FloatArray], bool | None]
 Arrived = Callable[[float, FloatArray], bool]
 
-_ROUNDING = 1e-12
-"""A Newton-like step that promises less than this fraction of the value is beyond what the value can show."""
-
 
 def minimise(
     objective: Objective,
@@ -32,6 +29,8 @@ def minimise(
     *,
     gradient_tol: float = 0.0,
     arrived: Arrived | None = None,
+    curvature: float = 0.0,
+    negligible: float = 1e-12,
     max_iter: int = 1000,
     memory: int = 6,
     progress: Progress | None = None,
@@ -42,10 +41,12 @@ def minimise(
     """Minimise ``objective(x) -> (value, gradient)`` from ``start``.
 
     Stops when ``arrived(value, x)`` says so (``plateau``), when max|gradient| ≤ ``gradient_tol``, or when a step along
-    the best direction known could not change the value by more than rounding. ``measure``: what to take for
-    max|gradient|. ``progress(iteration, value, max|gradient|, x)`` is called after each step and may return True to
-    stop. If the line search fails, the best point so far is returned with ``Stop.LINE_SEARCH``. ``units``: search for
-    ``units``·x instead, where the entries of x differ by orders of magnitude.
+    the best direction known fails and promised less than ``negligible`` of the value anyway (by default what rounding
+    hides). ``curvature``: O curves upwards by at least as much, which tells when no more than that is left to gain.
+    ``measure``: what to take for max|gradient|. ``progress(iteration, value, max|gradient|, x)`` is called after each
+    step and may return True to stop. If the line search fails, the best point so far is returned with
+    ``Stop.LINE_SEARCH``. ``units``: search for ``units``·x instead, where the entries of x differ by orders of
+    magnitude.
 
     >>> import numpy as np
     >>> found = minimise(lambda x: (float((x - 3) @ (x - 3)), 2 * (x - 3)), np.zeros(4), gradient_tol=1e-9)
@@ -54,8 +55,8 @@ def minimise(
     """
     if units is not None:
         return _minimise_in_units(
-            units, objective, start, gradient_tol=gradient_tol, arrived=arrived, max_iter=max_iter, memory=memory,
-            progress=progress, workers=workers,
+            units, objective, start, arrived=arrived, progress=progress, curvature=curvature, negligible=negligible,
+            gradient_tol=gradient_tol, max_iter=max_iter, memory=memory, workers=workers,
         )  # fmt: skip
     x = np.array(start, dtype=np.float64)
     value, gradient = objective(x)
@@ -71,7 +72,7 @@ def minimise(
     measure = measure or Measure.plain(len(x))
     largest = measure.of(gradient)
     for n_iter in range(max_iter):
-        if largest <= gradient_tol:
+        if largest <= gradient_tol or _is_near(value, largest, gradient, curvature, negligible):
             return done(n_iter, Stop.CONVERGED)
         first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
         direction, point, slope = history.direction(gradient, x, first)
@@ -83,7 +84,7 @@ def minimise(
         )
         n_eval += found.n_eval
         if found.trial is None:
-            if n_iter > 0 and -slope <= _ROUNDING * max(1.0, abs(value)):
+            if -slope * first <= negligible * max(1.0, abs(value)):
                 return done(n_iter, Stop.FLAT)
             return done(n_iter, Stop.LINE_SEARCH)
         history.move(found.trial.step, gradient, found.trial.gradient)
@@ -100,6 +101,12 @@ _BLOCK = 1 << 14
 _LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision
 
 
+def _is_near(value: float, largest: float, gradient: FloatArray, curvature: float, negligible: float) -> bool:
+    """O(x) − min O ≤ ‖∇O‖²/2c ≤ ``negligible``·|O|, where O curves upwards by at least c > 0 in every direction."""
+    limit = 2 * curvature * negligible * abs(value)
+    return largest**2 <= limit and float(gradient @ gradient) <= limit
+
+
 def _minimise_in_units(
     units: FloatArray,
     objective: Objective,
@@ -107,6 +114,7 @@ def _minimise_in_units(
     *,
     arrived: Arrived | None,
     progress: Progress | None,
+    curvature: float,
     **options: Any,
 ) -> Minimum:
     """``minimise`` over z = ``units``·x: ∂O/∂z = ∂O/∂x / units."""
@@ -121,7 +129,8 @@ def _minimise_in_units(
     def reached(value: float, z: FloatArray) -> bool:
         return arrived is not None and arrived(value, z / units)
 
-    found = minimise(scaled, start * units, arrived=reached, progress=told, **options)
+    least = curvature / float(units.max()) ** 2
+    found = minimise(scaled, start * units, arrived=reached, progress=told, curvature=least, **options)
     return replace(found, x=found.x / units, gradient=found.gradient * units)
 
 
