@@ -273,7 +273,7 @@ def restore_stream(document: Document, arrays: Arrays, estimator: Any, n_rows: i
     figures |= {name: float(document[name]) for name in _NUMBERS}
     if any(float(document[name]) < 0 for name in figures) or figures["gamma"] == 0:
         raise ModelFileError("The stream counts something below zero.")
-    learner = Learner(online=online, nodes=nodes, edges=edges, ledger=Ledger(strength.scale == "support"), **figures)
+    learner = Learner(online=online, nodes=nodes, edges=edges, ledger=Ledger(), **figures)
     for table in (nodes, edges):
         if table is not None and np.any(table.settled > learner.clock):
             raise ModelFileError("Weights of the stream have had their ridge before it was due.")

@@ -22,10 +22,9 @@ from tiltfit.methods.start import starting_point
 from tiltfit.models.model import Model, linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
-from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.components import PRIOR_RATE, Strength, penalty_of
 from tiltfit.projections.grounding import Grounded, Key
-from tiltfit.projections.ledger import Ledger
+from tiltfit.projections.ledger import Described, Ledger
 from tiltfit.report.outcome import report_stream
 from tiltfit.samples.sample import Sample
 
@@ -74,7 +73,7 @@ class Stream:
             gamma=float(estimator.gamma),
             nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=n_rows - 1 if free else -1),
             edges=None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares),
-            ledger=Ledger(options.strength.scale == "support"),
+            ledger=Ledger(),
             seed=int(generator(estimator.random_state).integers(2**31)),
         )
         return Stream(learner, estimator.strength_)
@@ -118,13 +117,14 @@ class Stream:
         if self.learner.online.horizon is None:
             self.learner.online = replace(self.learner.online, horizon=self.learner.seen)
 
-    def describe(self, key: Key, constraints: ConstraintSet, classes: list[Any]) -> tuple[Penalty, float]:
-        """U of a row at a support of 1, and the share of another event that it is compared with."""
+    def describe(self, key: Key, constraints: ConstraintSet, classes: list[Any]) -> Described:
+        """A row as the ledger enters it."""
         number, component, _ = key
         constraint, rate = constraints[number], self.strength.rates.get(number, 1.0)
         target = next(target for target in constraint.targets(classes) if target.number == component)
         share = float("nan") if constraint.of is None else target.share
-        return penalty_of(constraint, target, np.ones(1), self.strength, rate), share
+        penalty = penalty_of(constraint, target, np.ones(1), self.strength, rate)
+        return Described(penalty, share, self.strength.per_firing(constraint))
 
     def prices(self) -> dict[Key, float]:
         """θ of every row, by its key."""
