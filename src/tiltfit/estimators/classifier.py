@@ -17,7 +17,7 @@ from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
 from tiltfit.estimators.earlier_models import LostBase, log_base, matched_weights, refuse_impossible_labels
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
-from tiltfit.estimators.estimator import TiltEstimator, warned_already
+from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers
@@ -396,3 +396,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     @property
     def _sizes(self) -> tuple[int, int | None]:
         return self.n_features_in_ + 1, None
+
+    @property
+    def _intercepts(self) -> tuple[Rows, Rows]:
+        return (self.n_features_in_, self.n_features_in_ + 1), (0, 0)

@@ -65,6 +65,10 @@ from tiltfit.samples.task import Task
 logger = logging.getLogger("tiltfit")
 
 
+Rows = tuple[int, int]
+"""The first of some rows that follow one another, and the one after the last."""
+
+
 class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     """Fitting, streams, projection and files, for documents and for sequences alike.
 
@@ -78,6 +82,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     task: ClassVar[Task]
 
+    penalize_intercept: bool
     classes_: npt.NDArray[Any]
     coef_: Any
     constraints_: ConstraintSet
@@ -280,11 +285,20 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             return development_set(aside.model, aside.sample.labels, patience, lambda weights: own(whole(weights)))
 
     def ridge(self, model: Model) -> FloatArray:
-        """α for every weight."""
-        ridge = np.full(model.n_weights, float(self.alpha))
-        if not getattr(self, "penalize_intercept", True) and model.linear is not None:
-            ridge[-model.n_labels :] = 0.0
-        return ridge
+        """α for every weight; 0 for intercepts that are not penalised."""
+        plain, alpha = model.linear, float(self.alpha)
+        if self.penalize_intercept or plain is None:
+            return np.full(model.n_weights, alpha)
+        (n_rows, n_edges), n = self._sizes, len(self.classes_)
+        tables = np.full((n_rows, n), alpha), np.full((n_edges or 0, n * n), alpha)
+        for table, (first, last) in zip(tables, self._free_rows, strict=True):
+            table[first:last] = 0.0
+        return plain.features.own(np.concatenate([table.ravel() for table in tables]))
+
+    @property
+    def _free_rows(self) -> tuple[Rows, Rows]:
+        """The rows of the tables of weights that have no ridge."""
+        return ((0, 0), (0, 0)) if self.penalize_intercept else self._intercepts
 
     def _warn(self, fit: Fit, lost: tuple[str, ...]) -> None:
         """Warn about what a fit could not do. ``lost``: constraints that a model file could not hold."""
@@ -414,6 +428,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _sizes(self) -> tuple[int, int | None]:
         """The rows of the tables of weights: features (and intercepts) of positions, and features of edges."""
+
+    @property
+    @abstractmethod
+    def _intercepts(self) -> tuple[Rows, Rows]:
+        """The rows of both tables that are intercepts."""
 
     @abstractmethod
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:

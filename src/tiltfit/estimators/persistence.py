@@ -203,11 +203,12 @@ class _Kind:
     restore: Callable[[Any, Document, Arrays], None]
 
 
+_OF_TAGGER = ("weights", "boundaries", "valid_only", "inference", "penalize_intercept")
 _KINDS = {
     kind.cls.__name__: kind
     for kind in (
         _Kind(TiltClassifier, ("penalize_intercept",), _dump_classifier, _restore_classifier),
-        _Kind(TiltTagger, ("weights", "boundaries", "valid_only", "inference"), _dump_tagger, _restore_tagger),
+        _Kind(TiltTagger, _OF_TAGGER, _dump_tagger, _restore_tagger),
     )
 }
 

@@ -66,13 +66,13 @@ class Stream:
         n_rows, n_edges = estimator._sizes
         n_labels, squares = len(estimator.classes_), options.online.rule.squares
         options.check(ConstraintSet(), "rows" if n_edges is None else "tokens", solver="online")
-        free = not getattr(estimator, "penalize_intercept", True)  # the last row, of the intercepts, has no ridge
+        of_nodes, of_edges = estimator._free_rows
         learner = Learner(
             online=options.online,
             alpha=float(estimator.alpha),
             gamma=float(estimator.gamma),
-            nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=n_rows - 1 if free else -1),
-            edges=None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares),
+            nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=of_nodes),
+            edges=None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares, free=of_edges),
             ledger=Ledger(),
             seed=int(generator(estimator.random_state).integers(2**31)),
         )
@@ -279,8 +279,8 @@ def fit_online(
 
 def _round(number: int, learner: Learner) -> Round:
     """The figures of a pass: its objective takes every instance as it was before it was learned from."""
-    ledger, weights = learner.ledger, learner.flat_weights()
-    value = learner.loss + learner.alpha / 2 * float(weights @ weights) + learner.gamma * ledger.cost(learner.growth)
+    ledger = learner.ledger
+    value = learner.loss + learner.ridge() + learner.gamma * ledger.cost(learner.growth)
     return Round(
         round=number,
         max_iter=learner.online.passes,

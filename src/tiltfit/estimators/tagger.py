@@ -15,9 +15,10 @@ from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.earlier_models import matched_tables
 from tiltfit.estimators.encoders import Matrix
-from tiltfit.estimators.estimator import TiltEstimator, warned_already
+from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
 from tiltfit.estimators.options import Options, check_whole, generator
 from tiltfit.estimators.sequence_encoder import (
+    BOUNDARIES,
     PLAIN_EDGES,
     TOKEN_ALONE,
     SequenceEncoder,
@@ -78,6 +79,9 @@ class TiltTagger(TiltEstimator):
         HMM always has them: its sequences start and end).
     valid_only : bool
         With BIO or IOBES labels, forbid sequences that are not well formed (an I after something else).
+    penalize_intercept : bool
+        Whether α also applies to the label biases: the weights of plain transitions, which every edge has, and those of
+        ``boundaries``. Not for an HMM.
     alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
         As for ``TiltClassifier``; ``init`` may be a fitted tagger.
 
@@ -124,6 +128,7 @@ class TiltTagger(TiltEstimator):
         beta: float = 0.05,
         gamma: float = 1.0,
         scale: str = "unit",
+        penalize_intercept: bool = True,
         init: Any = None,
         n_init: int = 1,
         warm_start: bool = False,
@@ -150,6 +155,7 @@ class TiltTagger(TiltEstimator):
         self.beta = beta
         self.gamma = gamma
         self.scale = scale
+        self.penalize_intercept = penalize_intercept
         self.init = init
         self.n_init = n_init
         self.warm_start = warm_start
@@ -334,3 +340,8 @@ class TiltTagger(TiltEstimator):
     @property
     def _sizes(self) -> tuple[int, int]:
         return len(self.names_), len(self.encoder_.edge_names)
+
+    @property
+    def _intercepts(self) -> tuple[Rows, Rows]:
+        n = len(self.names_)
+        return (n - len(BOUNDARIES) if self.encoder_.boundaries else n, n), (0, 1)  # the first is the plain transition
