@@ -36,6 +36,7 @@ from tiltfit.errors import (
     warn_user,
 )
 from tiltfit.estimators.development import development_set, naming_dev, parts
+from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
@@ -82,6 +83,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     task: ClassVar[Task]
 
+    base: Any
     penalize_intercept: bool
     classes_: npt.NDArray[Any]
     coef_: Any
@@ -127,7 +129,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         occupied = options.solver != "online" and kind.linear
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
-        self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, getattr(self, "base", None)
+        self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
         self.inference_, self.model_ = self._inference_settings(), options.model
         self._keep_encoder(encoder, matrix.shape[1])
         plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
@@ -284,6 +286,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             whole, own = model.features.whole, aside.model.features.own
             return development_set(aside.model, aside.sample.labels, patience, lambda weights: own(whole(weights)))
 
+    @property
+    def _base(self) -> Any:
+        """q₀ as it was given, or set again after loading a file that could not hold it."""
+        return self.base if isinstance(self.base_, LostBase) else self.base_
+
     def ridge(self, model: Model) -> FloatArray:
         """α for every weight; 0 for intercepts that are not penalised."""
         plain, alpha = model.linear, float(self.alpha)
@@ -340,7 +347,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         linear = kind_of(self.model_).linear
         scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
         sample = replace(sample, structure=model.structure)
-        return Beliefs(inputs, sample, model, scorer, self._weights if linear else lambda: self.weights_)
+        if not linear:
+            return Beliefs(inputs, sample, model, scorer, lambda: self.weights_)
+        weights = (lambda: model.features.own(self._weights())) if fitting else self._weights
+        return Beliefs(inputs, sample, model, scorer, weights)
 
     def _beliefs(self, X: Any) -> Beliefs:
         check_is_fitted(self)

@@ -141,7 +141,7 @@ def _refuse_generative(estimator: Any) -> None:
     if getattr(estimator, "base", None) is not None:
         raise UnsupportedError(
             f"base= is a distribution of y given x, on which model={estimator.model!r} of x and y cannot be built. Use "
-            "model='maxent'.",
+            f"model={estimator.task.models[0]!r}.",
             parameter="base",
         )
 

@@ -185,7 +185,7 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
     given = estimator._given_start(options, found.tolist(), encoder, matrix.shape[1])
     estimator.classes_, estimator.constraints_ = found, constraints.with_classes(found.tolist(), task.unit)
     estimator._keep_encoder(encoder if encoder is None else encoder.anew(), matrix.shape[1])
-    estimator.base_, estimator.model_, estimator.unit_ = getattr(estimator, "base", None), options.model, inputs.unit
+    estimator.base_, estimator.model_, estimator.unit_ = estimator.base, options.model, inputs.unit
     estimator.inference_ = estimator._inference_settings()
     # How often the events happen that shares are of is not known beforehand, so it stays at its prior.
     shares = {k: PRIOR_RATE for k, constraint in enumerate(constraints) if constraint.of is not None}
