@@ -83,7 +83,7 @@ def learner(data: Prepared, variant: str) -> tuple[Learner, npt.NDArray[np.intp]
         found.online = UnlimitedOnline(horizon=found.online.horizon)
     if kind == "slow":
         fast = found.ledger
-        found.ledger = SlowLedger(fast.per_firing, fast.keys, fast.penalty, fast.table, fast.declared)
+        found.ledger = SlowLedger(fast.keys, fast.penalty, fast.table, fast.declared, fast.per_firing)
     return found, rows
 
 

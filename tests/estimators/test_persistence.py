@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
 
 from tiltfit import TiltClassifier, column, expect, load, when, word
 from tiltfit.errors import ModelFileError, NotSavedWarning, UnsupportedError
@@ -94,9 +95,9 @@ def test_a_foreign_vectorizer_is_named_and_matrices_still_work(tmp_path):
     np.testing.assert_allclose(again.predict_proba(vectorizer.transform(TEXTS)), clf.predict_proba(TEXTS))
 
 
-def test_a_base_is_named_and_must_be_set_again(tmp_path):
+def test_a_foreign_base_is_named_and_must_be_set_again(tmp_path):
     X, y = np.arange(12.0)[:, None], [0, 1] * 6
-    base = TiltClassifier().fit(X, y)
+    base = LogisticRegression().fit(X, y)
     clf = TiltClassifier(base=base).fit(X, y)
     with pytest.warns(NotSavedWarning, match="base"):
         clf.save(tmp_path / "m.tilt")

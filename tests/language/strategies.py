@@ -106,12 +106,13 @@ scopes = st.one_of(st.sampled_from(["dataset", "instance", "sequence"]), columns
 parts = st.sampled_from(["unlabelled", "all"])
 maybe_text = st.one_of(st.none(), texts)
 betas = st.one_of(st.none(), st.floats(1e-12, 1e12))
+withins = st.one_of(st.none(), st.floats(1e-12, 1, exclude_max=True))
 slacks = st.one_of(st.none(), st.just(0.0), st.floats(0, 1e12))
 
 
 def relations(numbers: st.SearchStrategy[float]) -> st.SearchStrategy[object]:
     return st.one_of(
-        st.builds(About, numbers, st.sampled_from(["l2", "l1"])),
+        st.builds(About, numbers, st.sampled_from(["l2", "l1"]), withins),
         st.builds(AtLeast, numbers),
         st.builds(AtMost, numbers),
         st.builds(Exactly, numbers),
@@ -154,7 +155,7 @@ def constraints(draw: st.DrawFn) -> Constraint:
         of,
         draw(scopes),
         draw(parts),
-        draw(betas) if not relation.hard else None,  # type: ignore[attr-defined]
+        draw(betas) if not relation.hard and relation.within is None else None,  # type: ignore[attr-defined]
         draw(slacks) if relation.hard else None,  # type: ignore[attr-defined]
         draw(maybe_text),
         draw(maybe_text),

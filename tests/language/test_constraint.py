@@ -60,6 +60,25 @@ BAD = {
     "sum": (lambda: expect().distributed_as({"a": 0.5}), "must sum to 1"),
     "zero beta": (lambda: expect("a").about(0.5, beta=0), "beta must be positive"),
     "infinite beta": (lambda: expect("a").about(0.5, beta=float("inf")), "beta must be finite"),
+    "zero within": (lambda: expect("a").about(0.5, within=0), r"within must be positive, but is 0.*exactly"),
+    "negative within": (lambda: expect("a").about(0.5, within=-0.1), "within must be positive"),
+    "NaN within": (lambda: expect("a").about(0.5, within=float("nan")), "within must be finite"),
+    "infinite within": (lambda: expect.segments("a").about(2, within=float("inf")), "within must be finite"),
+    "bool within": (lambda: expect("a").about(0.5, within=True), "within must be a number, but is True"),
+    "text within": (lambda: expect("a").about(0.5, within="5%"), "within must be a number, but is '5%'"),
+    "tiny within": (lambda: expect("a").about(0.5, within=1e-200), "within=1e-200 is too small"),
+    "huge within": (lambda: expect.segments("a").about(2, within=1e200), "too large"),
+    "within of all": (lambda: expect("a").about(0.5, within=1), r"within=1 does not limit a share.*write 0\.01 for 1"),
+    "points for a share": (lambda: expect("a").about(0.5, within=5), r"write 0\.05 for 5 points"),
+    "within of a share of segments": (
+        lambda: expect.segments("a", given=punctuation, of=expect.segments("a")).about(0.5, within=2),
+        "does not limit a share",
+    ),
+    "within and beta": (lambda: expect("a").about(0.5, within=0.1, beta=0.01), "within= and beta= both say how soft"),
+    "within of a distribution": (
+        lambda: expect().distributed_as({"a": 1}, within=0.1),
+        r"distributed_as\(...\) takes no within=.*Use beta=",
+    ),
     "negative slack": (lambda: expect("a").exactly(0.5, slack=-1), "slack must not be negative"),
     "slack on a soft relation": (
         lambda: Constraint(Labels(("a",)), About(0.5), slack=1.0),
@@ -98,6 +117,7 @@ def test_counts_may_exceed_one() -> None:
     expect.segments("a").at_most(3)
     expect.repeats().between(1, 2)
     expect.statistic("n").about(1e6)
+    expect.segments("a").about(3, within=1.5)
 
 
 def test_beta_on_a_hard_relation_is_not_silent() -> None:

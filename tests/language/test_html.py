@@ -13,11 +13,18 @@ def test_a_constraint_shows_sentence_reason_and_code() -> None:
 
 
 def test_a_set_is_a_table() -> None:
-    said = ConstraintSet((expect("a").about(0.5, beta=2), expect("b").at_least(0.1), expect("a").at_most(0.8, slack=1)))
+    said = ConstraintSet(
+        (
+            expect("a").about(0.5, beta=2),
+            expect("b").at_least(0.1),
+            expect("a").at_most(0.8, slack=1),
+            expect("b").about(0.4, within=0.05),
+        )
+    )
     html = said._repr_html_()
-    assert "3 constraints" in html
-    assert html.count('scope="row"') == 3
-    for strength in ("soft, beta 2", ">hard<", "soft edge, slack 1"):
+    assert "4 constraints" in html
+    assert html.count('scope="row"') == 4
+    for strength in ("soft, beta 2", ">hard<", "soft edge, slack 1", "soft, within 0.05"):
         assert strength in html
     assert "Rationale" not in html
 

@@ -124,7 +124,7 @@ def test_what_both_refuse(text: str) -> None:
 
 
 def test_counts_may_be_more_than_one() -> None:
-    counted, shared = 'segments = "a"\nat_most = 3', 'segments = "a"\nof = { segments = "b" }\nabout = 1'
+    counted, shared = 'segments = "a"\nabout = 3\nwithin = 1.5', 'segments = "a"\nof = { segments = "b" }\nabout = 1'
     text = f"[[constraint]]\n{counted}\n[[constraint]]\n{shared}\n"
     assert problems(tomllib.loads(text)) == []
     assert len(loads(text)) == 2

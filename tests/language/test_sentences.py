@@ -28,6 +28,22 @@ RELATIONS = [
     (expect("hockey", given=puck).about(0.9), 'about 90% of documents with the word "puck" are hockey'),
     (expect("hockey").about(1 / 3), "about 33.3% of documents are hockey"),
     (expect("hockey").about(0.005, penalty="l1"), "about 0.5% of documents are hockey"),
+    (
+        expect("hockey", given=puck).about(0.8, within=0.05),
+        'about 80% (give or take 5 points) of documents with the word "puck" are hockey',
+    ),
+    (
+        expect("hockey", per="instance").about(0.8, within=0.01),
+        "each document is hockey with a probability of about 80% (give or take 1 point)",
+    ),
+    (
+        expect.segments("journal").about(2, within=0.5),
+        "a sequence has about 2 (give or take 0.5) segments of journal on average",
+    ),
+    (
+        expect.change(given=punctuation.before, of=expect.change()).about(0.9, within=0.025, penalty="l1"),
+        "of all field changes, about 90% (give or take 2.5 points) come after punctuation",
+    ),
     (expect("baseball").between(0.7, 0.95), "between 70% and 95% of documents are baseball"),
     (expect("hockey").at_least(0.4), "at least 40% of documents are hockey"),
     (expect("hockey").at_most(0.999), "at most 99.9% of documents are hockey"),

@@ -76,7 +76,7 @@ def test_strings_survive_the_writer(value: str) -> None:
 
 # Any value that TOML can hold, anywhere: only documented complaints.
 
-MODIFIERS = ["given", "of", "penalty", "per", "on", "beta", "slack", "name", "rationale", "column", "case"]
+MODIFIERS = ["given", "of", "penalty", "per", "on", "beta", "slack", "within", "name", "rationale", "column", "case"]
 LEGAL_KEYS = [*Event.registry, *Condition.registry, *Relation.registry, *MODIFIERS]
 scalars = st.one_of(labels, st.sampled_from([0.5, 1, 1.5, float("nan"), float("inf"), "l1", "sequence", "all", "a"]))
 keys = st.one_of(st.sampled_from(LEGAL_KEYS), texts)
@@ -181,6 +181,13 @@ REFUSED = {
     "unknown part": ('label = "a"\nabout = 0.5\non = "some"', "on='some' is unknown"),
     "of is no table": ('label = "a"\nabout = 0.5\nof = "change"', "`of` must be a table, but is a string."),
     "text beta": ('label = "a"\nabout = 0.5\nbeta = "x"', "`beta` must be a number"),
+    "text within": ('label = "a"\nabout = 0.5\nwithin = "x"', "`within` must be a number"),
+    "bool within": ('label = "a"\nabout = 0.5\nwithin = true', "`within` must be a number, but is a bool."),
+    "zero within": ('label = "a"\nabout = 0.5\nwithin = 0', "within must be positive"),
+    "within of all": ('label = "a"\nabout = 0.5\nwithin = 1', "does not limit a share"),
+    "within and beta": ('label = "a"\nabout = 0.5\nwithin = 0.1\nbeta = 0.1', "within= and beta= both say"),
+    "within elsewhere": ('label = "a"\nexactly = 0.5\nwithin = 0.1', "`within` goes with `about`, not with `exactly`"),
+    "within of a distribution": ("distribution = { a = 1 }\nwithin = 0.1", "not with `distribution`"),
     "number name": ('label = "a"\nabout = 0.5\nname = 3', "`name` must be a string"),
     "huge label": (f"label = {10**30}\nabout = 0.5", "must fit in 64 bits"),
     "position": ("stay = true\nabout = 0.5\ngiven = { position = 1.5 }", "must be a whole number"),

@@ -66,7 +66,7 @@ def within_dual_bounds(estimator):
     learner = estimator.stream_.learner
     ledger, rows = learner.ledger, np.arange(len(learner.ledger))
     total = ledger.total(rows, learner.growth)
-    part, origin, duals = ledger._parts(rows, total if ledger.per_firing else None)
+    part, origin, duals = ledger._parts(rows, total)
     low, high = part.dual_bounds()
     eta = -total[origin] * duals
     assert np.all(np.isfinite(duals))

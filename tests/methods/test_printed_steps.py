@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from tests.oracles.printed_steps import Sizes, document, learn, sequence
 
-from tiltfit import TiltClassifier, TiltTagger, column, expect, word
+from tiltfit import TiltClassifier, TiltTagger, column, expect, load, word
 from tiltfit.data.sequences import as_sequences
 from tiltfit.estimators.options import generator
 from tiltfit.execution.workers import Workers
@@ -172,19 +172,32 @@ def transcribed_sequences(found, X, y):
     return rows, unlabelled, np.array([places(x) for x in X]) * unlabelled[:, None]
 
 
+FREE = {"penalize_intercept": False, "boundaries": True}
+
+
+def ridge_of(found):
+    """α of every weight: none for boundaries and plain transitions that are free."""
+    of_nodes, of_edges = np.full((len(found.names_), 3), ALPHA), np.full((len(found.transition_names_), 9), ALPHA)
+    if not found.penalize_intercept:
+        of_nodes[[name in ("<start>", "<end>") for name in found.names_]] = 0.0
+        of_edges[found.transition_names_ == "transition"] = 0.0
+    return np.concatenate([of_nodes.ravel(), of_edges.ravel()])
+
+
 def both_tables(found):
     return np.concatenate([found.coef_.T.ravel(), found.transitions_.ravel()])
 
 
 @pytest.mark.parametrize("scale", ["unit", "support"])
-def test_a_fit_of_sequences(scale):
+@pytest.mark.parametrize("options", [{}, FREE], ids=["penalised", "free"])
+def test_a_fit_of_sequences(scale, options):
     X, y = sequences()
-    found = tagger(solver="online", online=printed(passes=1), scale=scale).fit(X, y)
+    found = tagger(solver="online", online=printed(passes=1), scale=scale, **options).fit(X, y)
     rows, unlabelled, fires = transcribed_sequences(found, X, y)
     support = fires.sum(axis=0)
     weights, prices = learn(
         rows, generator(5).permutation(len(X)), SAID_TARGETS, BETA / (support if scale == "support" else np.ones(5)),
-        alpha=np.full(rows[0].f.shape[1], ALPHA), gamma=GAMMA, eta0=ETA0,
+        alpha=ridge_of(found), gamma=GAMMA, eta0=ETA0,
         sizes=lambda t: Sizes(len(X), unlabelled.sum(), support),
     )  # fmt: skip
     np.testing.assert_allclose(both_tables(found), weights, **EXACT)
@@ -192,13 +205,15 @@ def test_a_fit_of_sequences(scale):
     assert np.abs(prices).min() > 1e-3
 
 
-def test_a_stream_of_sequences():
+@pytest.mark.parametrize("options", [{}, FREE], ids=["penalised", "free"])
+def test_a_stream_of_sequences(options, tmp_path):
     X, y = sequences()
-    found = tagger(online=printed())
-    found.partial_fit(X[:12], y[:12]).partial_fit(X[12:], y[12:])
+    found = tagger(online=printed(), **options).partial_fit(X[:12], y[:12])
+    found.save(tmp_path / "half.tilt")
+    found = load(tmp_path / "half.tilt").partial_fit(X[12:], y[12:])
     rows, unlabelled, fires = transcribed_sequences(found, X, y)
     weights, prices = learn(
-        rows, range(len(X)), SAID_TARGETS, np.full(5, BETA), alpha=np.full(rows[0].f.shape[1], ALPHA), gamma=GAMMA,
+        rows, range(len(X)), SAID_TARGETS, np.full(5, BETA), alpha=ridge_of(found), gamma=GAMMA,
         eta0=ETA0, sizes=lambda t: Sizes(t, unlabelled[:t].sum(), fires[:t].sum(axis=0)),
     )  # fmt: skip
     np.testing.assert_allclose(both_tables(found), weights, **EXACT)

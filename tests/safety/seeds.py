@@ -43,6 +43,7 @@ exactly = 0.5
 start = ["a"]
 on = "all"
 about = 0.5
+within = 0.1
 penalty = "l1"
 [[constraint]]
 statistic = "distinct"

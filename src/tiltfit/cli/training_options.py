@@ -45,6 +45,12 @@ class TrainingOptions:
     beta: float | None = option(None, TRAINING, "Softness of constraints: smaller is closer to the target.")
     gamma: float | None = option(None, TRAINING, "Weight of unlabelled against labelled data.")
     scale: str | None = option(None, TRAINING, "unit or support: whether the pull of a constraint grows with the data.")
+    free_intercepts: bool = option(
+        False,
+        TRAINING,
+        "No ridge on intercepts (taggers: on plain transitions and on --boundaries).",
+        "--free-intercepts",
+    )
     solver: str | None = option(None, TRAINING, "auto, alternating, joint, sgd or online.")
     init: str | None = option(None, TRAINING, "Where to start: zeros, supervised, constraints or random.")
     max_iter: int | None = option(None, TRAINING, "The largest number of rounds.")
@@ -80,6 +86,8 @@ class TrainingOptions:
         names = _SHARED | dict(zip(own, own, strict=True))
         chosen = {target: getattr(self, name) for name, target in names.items()}
         given = {name: value for name, value in chosen.items() if value is not None and value is not False}
+        if self.free_intercepts:
+            given["penalize_intercept"] = False
         if self.method_option:
             given["method_options"] = method_options(self.method_option)
         if task.is_sequences and (features := self._features()):
@@ -230,7 +238,8 @@ _VALUES = {"solver": ("online", "auto"), "vectorizer": ("hashing", "auto"), "wei
 # Options that a model to continue from has fixed.
 _FIXED = (
     "constraints", "classes", "model", "method", "method_option", "alpha", "beta", "gamma", "scale", "seed",
-    "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only", "boundaries", *_LEARNER,
+    "free_intercepts", "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only", "boundaries",
+    *_LEARNER,
 )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
-from tiltfit.estimators.earlier_models import LostBase, log_base, matched_weights, refuse_impossible_labels
+from tiltfit.estimators.earlier_models import log_base, matched_weights, refuse_impossible_labels
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
-from tiltfit.estimators.estimator import TiltEstimator, warned_already
+from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers
@@ -349,8 +349,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     def _model(
         self, X: Any, matrix: Matrix, sample: Sample, workers: Workers, *, fitting: bool, occupied: bool = False
     ) -> LogLinear:
-        base = self.base if isinstance(self.base_, LostBase) else self.base_  # a lost one may have been set again
-        q0 = log_base(base, X, sample.n, sample.classes, fitting=fitting)
+        q0 = log_base(self._base, X, sample.n, sample.classes, fitting=fitting)
         occupied = occupied and self.encoder_ is not None and bool(buckets(self.encoder_.names))
         features = OccupiedFeatures.of if occupied else AttributeFeatures
         nodes = features(matrix, len(sample.classes), workers)
@@ -397,3 +396,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     @property
     def _sizes(self) -> tuple[int, int | None]:
         return self.n_features_in_ + 1, None
+
+    @property
+    def _intercepts(self) -> tuple[Rows, Rows]:
+        return (self.n_features_in_, self.n_features_in_ + 1), (0, 0)

@@ -5,13 +5,17 @@ rows."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from tiltfit.arrays import FloatArray
+from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashing import buckets
+from tiltfit.inference.potentials import Potentials
 from tiltfit.language.values import label, match
 from tiltfit.samples.sample import Sample
 
@@ -93,7 +97,7 @@ class LostBase:
     def predict_proba(self, X: Any) -> FloatArray:
         raise UnsupportedError(
             "This model was loaded from a file, which cannot hold its base distribution. Set it again before "
-            "predicting: model.base = fitted_classifier.",
+            "predicting: model.base = fitted_model.",
             parameter="base",
         )
 
@@ -130,6 +134,95 @@ def log_base(base: Any, X: Any, n: int, classes: Sequence[Any], *, fitting: bool
         return np.asarray(np.log(shares / shares.sum(axis=1, keepdims=True)))
 
 
+@dataclass(frozen=True, eq=False)
+class SequenceBase:
+    """log q₀ of sequences: ``node[t, y]`` and, if it is about pairs of labels, ``edge[kind[t]]`` into position t."""
+
+    node: FloatArray
+    edge: FloatArray | None = None
+    kind: IntArray | None = None
+
+
+def sequence_base(base: Any, X: Any, sample: Sample, *, fitting: bool) -> SequenceBase | None:
+    """log q₀ for every position of a sample of X, None for the uniform distribution: the scores of a fitted tagger, up
+    to a constant per sequence, or probabilities of every token."""
+    if base is None:
+        return None
+    if getattr(getattr(base, "task", None), "is_sequences", False):
+        check_is_fitted(base)
+        found, columns = base.infer(X), _columns(base, sample.classes)
+        edge = found.potentials.edge[:, columns][:, :, columns]
+        return SequenceBase(found.potentials.node[:, columns], edge, found.model.structure.kind)
+    if isinstance(base, LostBase):
+        base.predict_proba(X)  # refuses
+    if hasattr(base, "predict_marginals"):
+        columns = _columns(base, sample.classes)
+        shares = [np.asarray(part, dtype=np.float64)[:, columns] for part in base.predict_marginals(X)]
+    elif fitting:
+        shares = _given_shares(base)
+    else:
+        raise UnsupportedError(
+            "base= was given as probabilities of the training sequences, which say nothing about others. Give a fitted "
+            "tagger as base= to predict.",
+            parameter="base",
+        )
+    return SequenceBase(_log_shares(shares, X, sample))
+
+
+def _given_shares(base: Any) -> list[FloatArray]:
+    try:
+        return [np.asarray(part, dtype=np.float64) for part in base]
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"base={base!r:.200} is neither a fitted tagger nor a list of arrays of probabilities (tokens × classes).",
+            parameter="base",
+        ) from error
+
+
+def _log_shares(shares: list[FloatArray], X: Any, sample: Sample) -> FloatArray:
+    """Probabilities of the tokens of all sequences of X, as logarithms at the positions of the sample."""
+    lengths = as_sequences(X, allow_empty=True).lengths
+    if len(shares) != len(lengths):
+        raise DataError(f"base= has {len(shares)} arrays, but there are {len(lengths)} sequences.", parameter="base")
+    for s, (part, length) in enumerate(zip(shares, lengths, strict=True)):
+        shape = (int(length), len(sample.classes))
+        if length and part.shape != shape:
+            raise DataError(
+                f"base= has the shape {part.shape} for sequence {s}, which needs {shape}: tokens × classes.",
+                parameter="base",
+                instances=np.array([s]),
+            )
+        sums = part.sum(axis=1) if length else np.empty(0)
+        bad = np.flatnonzero(~(np.isfinite(sums) & (part >= 0).all(axis=1) & (sums > 0))) if length else sums
+        if len(bad):
+            raise DataError(
+                f"base= is not a distribution at token {bad[0]} of sequence {s}: {part[bad[0]].tolist()}.",
+                parameter="base",
+                instances=np.array([s]),
+            )
+    flat = np.concatenate([shares[s] for s in sample.number]) if len(sample.number) else np.empty((0, 1))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(flat / flat.sum(axis=1, keepdims=True)))
+
+
+def refuse_impossible_tags(base: Potentials, sample: Sample) -> None:
+    """Refuse known labels of tokens, or pairs of them, that q₀ gives probability 0."""
+    labels, structure = sample.labels, sample.structure
+    zero = np.zeros(len(labels), dtype=np.bool_)
+    known = np.flatnonzero(labels >= 0)
+    zero[known] = np.isneginf(base.node[known, labels[known]])
+    if base.edge is not None and structure.has_edges:
+        inner = np.setdiff1d(np.flatnonzero((labels >= 0) & (np.roll(labels, 1) >= 0)), structure.first)
+        zero[inner] |= np.isneginf(base.edge[structure.kind[inner], labels[inner - 1], labels[inner]])
+    if zero.any():
+        i, *others = map(int, np.flatnonzero(zero))
+        why = (
+            f"is labelled {sample.classes[labels[i]]!r}, to which base= gives probability 0 there. Mix base= with a "
+            "little of the uniform distribution, or correct the label."
+        )
+        raise as_sequences(sample.inputs).refused(i, why, "base", others)
+
+
 def refuse_impossible_labels(base: FloatArray | None, sample: Sample) -> None:
     """Refuse labels, and sets of labels, that q₀ gives probability 0: they can never be fitted."""
     if base is None:
@@ -152,10 +245,15 @@ def refuse_impossible_labels(base: FloatArray | None, sample: Sample) -> None:
 
 def _aligned(base: Any, shares: FloatArray, classes: Sequence[Any]) -> FloatArray:
     """Columns in the order of ``classes``."""
+    return shares[:, _columns(base, classes)]
+
+
+def _columns(base: Any, classes: Sequence[Any]) -> IntArray:
+    """The number of every class among those of the base."""
     columns = [match(label(c), list(base.classes_)) for c in classes]
     missing = [c for c, k in zip(classes, columns, strict=True) if k is None]
     if missing:
         raise DataError(
             f"base= does not have the classes {missing}: fit it with all of {list(classes)}.", parameter="base"
         )
-    return shares[:, np.array(columns, dtype=np.intp)]
+    return np.array(columns, dtype=np.intp)

@@ -36,6 +36,7 @@ from tiltfit.errors import (
     warn_user,
 )
 from tiltfit.estimators.development import development_set, naming_dev, parts
+from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
@@ -65,6 +66,10 @@ from tiltfit.samples.task import Task
 logger = logging.getLogger("tiltfit")
 
 
+Rows = tuple[int, int]
+"""The first of some rows that follow one another, and the one after the last."""
+
+
 class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     """Fitting, streams, projection and files, for documents and for sequences alike.
 
@@ -78,6 +83,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     task: ClassVar[Task]
 
+    base: Any
+    penalize_intercept: bool
     classes_: npt.NDArray[Any]
     coef_: Any
     constraints_: ConstraintSet
@@ -122,7 +129,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         occupied = options.solver != "online" and kind.linear
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
-        self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, getattr(self, "base", None)
+        self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
         self.inference_, self.model_ = self._inference_settings(), options.model
         self._keep_encoder(encoder, matrix.shape[1])
         plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
@@ -279,12 +286,26 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             whole, own = model.features.whole, aside.model.features.own
             return development_set(aside.model, aside.sample.labels, patience, lambda weights: own(whole(weights)))
 
+    @property
+    def _base(self) -> Any:
+        """q₀ as it was given, or set again after loading a file that could not hold it."""
+        return self.base if isinstance(self.base_, LostBase) else self.base_
+
     def ridge(self, model: Model) -> FloatArray:
-        """α for every weight."""
-        ridge = np.full(model.n_weights, float(self.alpha))
-        if not getattr(self, "penalize_intercept", True) and model.linear is not None:
-            ridge[-model.n_labels :] = 0.0
-        return ridge
+        """α for every weight; 0 for intercepts that are not penalised."""
+        plain, alpha = model.linear, float(self.alpha)
+        if self.penalize_intercept or plain is None:
+            return np.full(model.n_weights, alpha)
+        (n_rows, n_edges), n = self._sizes, len(self.classes_)
+        tables = np.full((n_rows, n), alpha), np.full((n_edges or 0, n * n), alpha)
+        for table, (first, last) in zip(tables, self._free_rows, strict=True):
+            table[first:last] = 0.0
+        return plain.features.own(np.concatenate([table.ravel() for table in tables]))
+
+    @property
+    def _free_rows(self) -> tuple[Rows, Rows]:
+        """The rows of the tables of weights that have no ridge."""
+        return ((0, 0), (0, 0)) if self.penalize_intercept else self._intercepts
 
     def _warn(self, fit: Fit, lost: tuple[str, ...]) -> None:
         """Warn about what a fit could not do. ``lost``: constraints that a model file could not hold."""
@@ -326,7 +347,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         linear = kind_of(self.model_).linear
         scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
         sample = replace(sample, structure=model.structure)
-        return Beliefs(inputs, sample, model, scorer, self._weights if linear else lambda: self.weights_)
+        if not linear:
+            return Beliefs(inputs, sample, model, scorer, lambda: self.weights_)
+        weights = (lambda: model.features.own(self._weights())) if fitting else self._weights
+        return Beliefs(inputs, sample, model, scorer, weights)
 
     def _beliefs(self, X: Any) -> Beliefs:
         check_is_fitted(self)
@@ -414,6 +438,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _sizes(self) -> tuple[int, int | None]:
         """The rows of the tables of weights: features (and intercepts) of positions, and features of edges."""
+
+    @property
+    @abstractmethod
+    def _intercepts(self) -> tuple[Rows, Rows]:
+        """The rows of both tables that are intercepts."""
 
     @abstractmethod
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:

@@ -251,7 +251,8 @@ def dump_stream(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]
         "online": asdict(learner.online),
         **{name: int(getattr(learner, name)) for name in _COUNTS},
         **{name: float(getattr(learner, name)) for name in _NUMBERS},
-        "free": learner.nodes.free,
+        "free": learner.nodes.free[0] if learner.nodes.free[1] else -1,  # and all rows after it
+        "free_edges": learner.edges is not None and learner.edges.free[1] > 0,  # the first row
         "n_features": len(learner.nodes.value) - 1,
         "keys": [[number[ledger.keys[k][0]], *ledger.keys[k][1:]] for k in kept],
         "columns": list(COLUMNS),
@@ -267,13 +268,19 @@ def restore_stream(document: Document, arrays: Arrays, estimator: Any, n_rows: i
     if document["columns"] != list(COLUMNS):
         raise ModelFileError("The stream keeps something else than this version of tiltfit.")
     squares = online.rule.squares
-    nodes = _restore_table("nodes", (n_rows, n_labels), arrays, squares=squares, free=int(document["free"]))
-    edges = None if n_edges is None else _restore_table("edges", (n_edges, n_labels**2), arrays, squares=squares)
+    first = int(document["free"])
+    if not -1 <= first <= n_rows:
+        raise ModelFileError(f"The stream has no row {first} of weights.")
+    free = ((0, 0) if first < 0 else (first, n_rows)), (0, int(document.get("free_edges", False)))
+    nodes = _restore_table("nodes", (n_rows, n_labels), arrays, squares=squares, free=free[0])
+    edges = None
+    if n_edges is not None:
+        edges = _restore_table("edges", (n_edges, n_labels**2), arrays, squares=squares, free=free[1])
     figures: Document = {name: int(document[name]) for name in _COUNTS}
     figures |= {name: float(document[name]) for name in _NUMBERS}
     if any(float(document[name]) < 0 for name in figures) or figures["gamma"] == 0:
         raise ModelFileError("The stream counts something below zero.")
-    learner = Learner(online=online, nodes=nodes, edges=edges, ledger=Ledger(strength.scale == "support"), **figures)
+    learner = Learner(online=online, nodes=nodes, edges=edges, ledger=Ledger(), **figures)
     for table in (nodes, edges):
         if table is not None and np.any(table.settled > learner.clock):
             raise ModelFileError("Weights of the stream have had their ridge before it was due.")
@@ -292,12 +299,14 @@ def _dump_table(name: str, table: LazyTable, arrays: Arrays) -> None:
     arrays[f"{name}.settled"] = table.settled
 
 
-def _restore_table(name: str, shape: tuple[int, int], arrays: Arrays, *, squares: bool, free: int = -1) -> LazyTable:
+def _restore_table(
+    name: str, shape: tuple[int, int], arrays: Arrays, *, squares: bool, free: tuple[int, int]
+) -> LazyTable:
     value = unpack_table(f"{name}.value", arrays, shape[1])
     square = unpack_table(f"{name}.square", arrays, shape[1]) if squares else np.zeros((shape[0], 0))
     settled = np.array(arrays[f"{name}.settled"], dtype=np.float64)
     sound = value.shape == shape and square.shape == (shape[0], shape[1] if squares else 0)
-    if not sound or settled.shape != shape[:1] or not -1 <= free < shape[0]:
+    if not sound or settled.shape != shape[:1]:
         raise ModelFileError(f"The weights {name!r} of the stream do not have the shape {shape}.")
     if not all(np.all(np.isfinite(array)) for array in (value, square, settled)) or np.any(square < 0):
         raise ModelFileError(f"The weights {name!r} of the stream are not finite.")

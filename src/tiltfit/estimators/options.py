@@ -132,10 +132,16 @@ def _refuse_generative(estimator: Any) -> None:
             "have probability 0. Use a small one, such as alpha=0.001.",
             parameter="alpha",
         )
+    if estimator.task.is_sequences and not estimator.penalize_intercept:
+        raise UnsupportedError(
+            f"penalize_intercept=False with model={estimator.model!r}, whose alpha is a pseudo-count: transitions, "
+            "starts and ends that are not seen would have probability 0. Use penalize_intercept=True.",
+            parameter="penalize_intercept",
+        )
     if getattr(estimator, "base", None) is not None:
         raise UnsupportedError(
             f"base= is a distribution of y given x, on which model={estimator.model!r} of x and y cannot be built. Use "
-            "model='maxent'.",
+            f"model={estimator.task.models[0]!r}.",
             parameter="base",
         )
 

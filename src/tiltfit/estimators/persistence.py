@@ -55,6 +55,7 @@ COMMON = (
 )  # fmt: skip
 """Parameters that are plain values in both."""
 
+_BASE = "base."  # begins the names of a base model's arrays
 _CONDITION = "the when(...) condition of"
 
 _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is not a plain value
@@ -62,6 +63,18 @@ _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anyth
 
 def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -> None:
     """Write a fitted estimator, atomically."""
+    lost: list[str] = []
+    document, arrays = _state(estimator, lost)
+    if lost:
+        warn_user(
+            f"Not saved: {'; '.join(lost)}. After loading, what needs it is refused by name; the rest works.",
+            NotSavedWarning,
+        )
+    write(Path(path), document, arrays)
+
+
+def _state(estimator: TiltClassifier | TiltTagger, lost: list[str]) -> tuple[Document, Arrays]:
+    """A fitted estimator as a document and arrays; adds what cannot be written to ``lost``."""
     check_is_fitted(estimator)
     if estimator.weights_ is not None:
         raise UnsupportedError(
@@ -71,40 +84,63 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
     name = next(cls.__name__ for cls in type(estimator).__mro__ if cls.__name__ in _KINDS)
     kind = _KINDS[name]
     arrays: Arrays = {}
-    lost: list[str] = []
     head = {"kind": name, "state_version": VERSION, "written_by": tiltfit.__version__}
     common, number = _dump(estimator, kind.parameters, arrays, lost)
     stream = dump_stream(estimator.stream_, arrays, number)
-    document = {**head, **common, **kind.dump(estimator, stream, number, arrays, lost)}
-    if lost:
-        warn_user(
-            f"Not saved: {'; '.join(lost)}. After loading, what needs it is refused by name; the rest works.",
-            NotSavedWarning,
-        )
-    write(Path(path), document, arrays)
+    own = kind.dump(estimator, stream, number, arrays, lost)
+    return {**head, **common, **own, **_dump_base(estimator, arrays, lost)}, arrays
+
+
+def _dump_base(estimator: TiltEstimator, arrays: Arrays, lost: list[str]) -> Document:
+    """The base distribution: a model of ours as a document in the document, with arrays of its own."""
+    base = estimator._base
+    if base is None:
+        return {"has_base": False}
+    if not isinstance(base, TiltClassifier | TiltTagger) or base.weights_ is not None:
+        lost.append("the base distribution (set model.base again after loading)")
+        return {"has_base": True}
+    missing: list[str] = []
+    document, own = _state(base, missing)
+    lost += [f"of the base model, {text}" for text in missing]
+    arrays |= {f"{_BASE}{name}": array for name, array in own.items()}
+    return {"has_base": True, "base": document}
+
+
+def _restore_base(estimator: TiltEstimator, document: Document, arrays: Arrays) -> None:
+    base: Any = LostBase() if document.get("has_base", False) else None
+    if document.get("base") is not None:  # files of earlier versions have none
+        own = {name.removeprefix(_BASE): array for name, array in arrays.items() if name.startswith(_BASE)}
+        base = _restored(dict(document["base"]), own, "The base model")
+    estimator.base = estimator.base_ = base
 
 
 def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
     """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed."""
     document, arrays = read(Path(path))
+    return _restored(document, arrays, str(path))
+
+
+def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier | TiltTagger:
+    """The inverse of ``_state``; ``what`` begins every complaint."""
     name = document.get("kind")
     kind = _KINDS.get(str(name))
     if kind is None:
-        raise ModelFileError(f"{path} holds {name!r}, which this version of tiltfit does not know.")
+        raise ModelFileError(f"{what} holds {name!r}, which this version of tiltfit does not know.")
     if document.get("state_version") != VERSION:
         raise ModelFileError(
-            f"{path} is of state version {document.get('state_version')!r}; "
+            f"{what} is of state version {document.get('state_version')!r}; "
             f"this version of tiltfit reads {VERSION}. Update tiltfit, or save the model with the version "
             "you have."
         )
     try:
         estimator: TiltClassifier | TiltTagger = _construct(kind, document)
         _restore(estimator, document, arrays)
+        _restore_base(estimator, document, arrays)
         kind.restore(estimator, document, arrays)
         return estimator
     except (TiltfitError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        what = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
-        raise ModelFileError(f"{path} is damaged: {what}") from error
+        why = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
+        raise ModelFileError(f"{what} is damaged: {why}") from error
 
 
 def _dump_classifier(
@@ -112,8 +148,6 @@ def _dump_classifier(
 ) -> Document:
     if stream is None:
         arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
-    if classifier.base_ is not None:
-        lost.append("the base distribution (set model.base again after loading)")
     names = classifier.feature_names
     # A text model's names are its vocabulary, which the encoder already holds.
     names_in = getattr(classifier, "feature_names_in_", None) if classifier.encoder_ is None else None
@@ -121,7 +155,6 @@ def _dump_classifier(
         "vectorizer": as_word(classifier.vectorizer),
         "feature_names": None if names is None else [str(n) for n in names],
         "feature_names_in": None if names_in is None else [str(name) for name in names_in],
-        "has_base": classifier.base_ is not None,
         "encoder": dump_encoder(classifier.encoder_, arrays, lost),
         "stream": stream,
         "unit": classifier.unit_,
@@ -131,7 +164,6 @@ def _dump_classifier(
 def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> None:
     classifier.vectorizer = document["vectorizer"] or "auto"
     classifier.feature_names = document["feature_names"]
-    classifier.base = classifier.base_ = LostBase() if document.get("has_base", False) else None
     classifier.inference_, classifier.unit_ = ("auto", 0), document.get("unit", "documents")
     stream = document.get("stream")
     if stream is None:
@@ -203,11 +235,12 @@ class _Kind:
     restore: Callable[[Any, Document, Arrays], None]
 
 
+_OF_TAGGER = ("weights", "boundaries", "valid_only", "inference", "penalize_intercept")
 _KINDS = {
     kind.cls.__name__: kind
     for kind in (
         _Kind(TiltClassifier, ("penalize_intercept",), _dump_classifier, _restore_classifier),
-        _Kind(TiltTagger, ("weights", "boundaries", "valid_only", "inference"), _dump_tagger, _restore_tagger),
+        _Kind(TiltTagger, _OF_TAGGER, _dump_tagger, _restore_tagger),
     )
 }
 

@@ -12,6 +12,7 @@ from scipy import sparse
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Kind, Sequences, as_sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
+from tiltfit.estimators.earlier_models import SequenceBase
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.chains import ChainFeatures
@@ -97,13 +98,23 @@ class SequenceEncoder:
         valid: bool,
         observed: bool = False,
         occupied: bool = False,
+        base: SequenceBase | None = None,
     ) -> LogLinear:
-        """p_λ on these sequences. ``valid``: only label sequences that are well formed. ``observed``: only pairs of
-        attribute and label that known labels show have a weight. ``occupied``: hashed columns that are empty here have
-        no weights."""
+        """p_λ on these sequences, built on ``base``. ``valid``: only well-formed label sequences. ``observed``: only
+        pairs of attribute and label that known labels show have a weight. ``occupied``: hashed columns that are
+        empty here have no weights."""
         sequences, classes = as_sequences(sample.inputs), sample.classes
         kinds = self.edges.kinds(sequences.items, sequences.offsets)
-        structure = Chains(sequences.offsets, kinds.index.astype(np.int32), kinds.attributes.shape[0])
+        index, attributes = kinds.index, np.asarray(kinds.attributes.toarray())
+        q0 = None
+        if base is not None:
+            table = np.zeros((1, len(classes), len(classes))) if base.edge is None else base.edge
+            theirs = np.zeros_like(index) if base.kind is None else base.kind
+            # An edge of ours may be of several kinds of the base's, and the other way round.
+            both, index = np.unique(index * len(table) + theirs, return_inverse=True)
+            attributes = attributes[both // len(table)]
+            q0 = Potentials(base.node, table[both % len(table)])
+        structure = Chains(sequences.offsets, index.ravel().astype(np.int32), len(attributes))
         nodes: AttributeFeatures | ObservedFeatures
         if observed:
             nodes = ObservedFeatures.of(matrix, sample.labels, len(classes), workers)
@@ -111,8 +122,9 @@ class SequenceEncoder:
             nodes = OccupiedFeatures.of(matrix, len(classes), workers, intercept=False)
         else:
             nodes = AttributeFeatures(matrix, len(classes), workers, intercept=False)
-        features = ChainFeatures(nodes, np.ascontiguousarray(kinds.attributes.toarray()))
-        return LogLinear(features, structure, valid_only(classes, structure) if valid else None)
+        features = ChainFeatures(nodes, np.ascontiguousarray(attributes))
+        allowed = valid_only(classes, structure) if valid else None
+        return LogLinear(features, structure, allowed if q0 is None else q0 if allowed is None else q0 + allowed)
 
     def _with_boundaries(self, matrix: sparse.csr_array, sequences: Sequences) -> sparse.csr_array:
         if not self.boundaries:
@@ -173,8 +185,8 @@ def refuse_impossible(model: LogLinear, sample: Sample, grounded: Grounded) -> N
     if len(whole):
         numbers = sample.number[whole]
         raise DataError(
-            f"Sequence {numbers[0]} has no well-formed labelling with these classes (BIO or IOBES). Add the tag that "
-            "is missing to classes=, or leave out valid_only=True.",
+            f"Sequence {numbers[0]} has no well-formed labelling with these classes (BIO or IOBES) that base=, if "
+            "there is one, allows. Add the tag that is missing to classes=, or leave out valid_only=True.",
             instances=numbers,
         )
     tilt = grounded.tilt

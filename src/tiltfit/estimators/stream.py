@@ -22,10 +22,9 @@ from tiltfit.methods.start import starting_point
 from tiltfit.models.model import Model, linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
-from tiltfit.penalties.penalty import Penalty
 from tiltfit.projections.components import PRIOR_RATE, Strength, penalty_of
 from tiltfit.projections.grounding import Grounded, Key
-from tiltfit.projections.ledger import Ledger
+from tiltfit.projections.ledger import Described, Ledger
 from tiltfit.report.outcome import report_stream
 from tiltfit.samples.sample import Sample
 
@@ -67,14 +66,14 @@ class Stream:
         n_rows, n_edges = estimator._sizes
         n_labels, squares = len(estimator.classes_), options.online.rule.squares
         options.check(ConstraintSet(), "rows" if n_edges is None else "tokens", solver="online")
-        free = not getattr(estimator, "penalize_intercept", True)  # the last row, of the intercepts, has no ridge
+        of_nodes, of_edges = estimator._free_rows
         learner = Learner(
             online=options.online,
             alpha=float(estimator.alpha),
             gamma=float(estimator.gamma),
-            nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=n_rows - 1 if free else -1),
-            edges=None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares),
-            ledger=Ledger(options.strength.scale == "support"),
+            nodes=LazyTable.zeros(n_rows, n_labels, squares=squares, free=of_nodes),
+            edges=None if n_edges is None else LazyTable.zeros(n_edges, n_labels**2, squares=squares, free=of_edges),
+            ledger=Ledger(),
             seed=int(generator(estimator.random_state).integers(2**31)),
         )
         return Stream(learner, estimator.strength_)
@@ -118,13 +117,14 @@ class Stream:
         if self.learner.online.horizon is None:
             self.learner.online = replace(self.learner.online, horizon=self.learner.seen)
 
-    def describe(self, key: Key, constraints: ConstraintSet, classes: list[Any]) -> tuple[Penalty, float]:
-        """U of a row at a support of 1, and the share of another event that it is compared with."""
+    def describe(self, key: Key, constraints: ConstraintSet, classes: list[Any]) -> Described:
+        """A row as the ledger enters it."""
         number, component, _ = key
         constraint, rate = constraints[number], self.strength.rates.get(number, 1.0)
         target = next(target for target in constraint.targets(classes) if target.number == component)
         share = float("nan") if constraint.of is None else target.share
-        return penalty_of(constraint, target, np.ones(1), self.strength, rate), share
+        penalty = penalty_of(constraint, target, np.ones(1), self.strength, rate)
+        return Described(penalty, share, self.strength.per_firing(constraint))
 
     def prices(self) -> dict[Key, float]:
         """θ of every row, by its key."""
@@ -185,7 +185,7 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
     given = estimator._given_start(options, found.tolist(), encoder, matrix.shape[1])
     estimator.classes_, estimator.constraints_ = found, constraints.with_classes(found.tolist(), task.unit)
     estimator._keep_encoder(encoder if encoder is None else encoder.anew(), matrix.shape[1])
-    estimator.base_, estimator.model_, estimator.unit_ = getattr(estimator, "base", None), options.model, inputs.unit
+    estimator.base_, estimator.model_, estimator.unit_ = estimator.base, options.model, inputs.unit
     estimator.inference_ = estimator._inference_settings()
     # How often the events happen that shares are of is not known beforehand, so it stays at its prior.
     shares = {k: PRIOR_RATE for k, constraint in enumerate(constraints) if constraint.of is not None}
@@ -279,8 +279,8 @@ def fit_online(
 
 def _round(number: int, learner: Learner) -> Round:
     """The figures of a pass: its objective takes every instance as it was before it was learned from."""
-    ledger, weights = learner.ledger, learner.flat_weights()
-    value = learner.loss + learner.alpha / 2 * float(weights @ weights) + learner.gamma * ledger.cost(learner.growth)
+    ledger = learner.ledger
+    value = learner.loss + learner.ridge() + learner.gamma * ledger.cost(learner.growth)
     return Round(
         round=number,
         max_iter=learner.online.passes,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -13,11 +14,12 @@ from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
-from tiltfit.estimators.earlier_models import matched_tables
+from tiltfit.estimators.earlier_models import matched_tables, refuse_impossible_tags, sequence_base
 from tiltfit.estimators.encoders import Matrix
-from tiltfit.estimators.estimator import TiltEstimator, warned_already
+from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
 from tiltfit.estimators.options import Options, check_whole, generator
 from tiltfit.estimators.sequence_encoder import (
+    BOUNDARIES,
     PLAIN_EDGES,
     TOKEN_ALONE,
     SequenceEncoder,
@@ -78,6 +80,13 @@ class TiltTagger(TiltEstimator):
         HMM always has them: its sequences start and end).
     valid_only : bool
         With BIO or IOBES labels, forbid sequences that are not well formed (an I after something else).
+    penalize_intercept : bool
+        Whether α also applies to the label biases: the weights of plain transitions, which every edge has, and those of
+        ``boundaries``. Not for an HMM.
+    base : fitted tagger, or list of arrays of probabilities (tokens × sorted classes), optional
+        q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know. A ``TiltTagger`` is
+        taken with its transitions; any other model with ``predict_marginals(X)`` and ``classes_``, token by token.
+        Arrays are of the training sequences, one per sequence.
     alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
         As for ``TiltClassifier``; ``init`` may be a fitted tagger.
 
@@ -124,6 +133,8 @@ class TiltTagger(TiltEstimator):
         beta: float = 0.05,
         gamma: float = 1.0,
         scale: str = "unit",
+        penalize_intercept: bool = True,
+        base: Any = None,
         init: Any = None,
         n_init: int = 1,
         warm_start: bool = False,
@@ -150,6 +161,8 @@ class TiltTagger(TiltEstimator):
         self.beta = beta
         self.gamma = gamma
         self.scale = scale
+        self.penalize_intercept = penalize_intercept
+        self.base = base
         self.init = init
         self.n_init = n_init
         self.warm_start = warm_start
@@ -188,7 +201,7 @@ class TiltTagger(TiltEstimator):
         the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
         self.fit(X, y, sample_weight, dev=dev, patience=patience)
         with warned_already():
-            return self.project(X, y, decode=True, sample_weight=sample_weight)
+            return list(self._project(X, y, "solve", sample_weight, decode=True, fitting=True))
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from some more sequences of a stream, in their order; each is looked at once.
@@ -303,11 +316,16 @@ class TiltTagger(TiltEstimator):
                 "a label. Use weights='all'.",
                 parameter="weights",
             )
-        return encoder.model(matrix, sample, workers, valid=self.valid_only_, observed=observed, occupied=occupied)
+        base = sequence_base(self._base, X, sample, fitting=fitting)
+        return encoder.model(
+            matrix, sample, workers, valid=self.valid_only_, observed=observed, occupied=occupied, base=base
+        )
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         if self.valid_only_:
             refuse_invalid(sample)
+        if self._base is not None and model.base is not None:
+            refuse_impossible_tags(model.base, replace(sample, structure=model.structure))
 
     def _check_stream(self) -> None:
         if self.weights != "all":
@@ -334,3 +352,8 @@ class TiltTagger(TiltEstimator):
     @property
     def _sizes(self) -> tuple[int, int]:
         return len(self.names_), len(self.encoder_.edge_names)
+
+    @property
+    def _intercepts(self) -> tuple[Rows, Rows]:
+        n = len(self.names_)
+        return (n - len(BOUNDARIES) if self.encoder_.boundaries else n, n), (0, 1)  # the first is the plain transition

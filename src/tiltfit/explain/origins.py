@@ -69,9 +69,10 @@ def origins(estimator: TiltEstimator, X: Any, y: Any = None, sample_weight: Any 
             part[weights == 0] = 0.0  # pairs that no label shows have no weight
         rest -= part
         yield Origin(kind, name, part)
-    if np.abs(rest).sum() > _LEFT * np.abs(weights).sum():
+    left, held = np.abs(rest[ridge > 0]).sum(), np.abs(weights[ridge > 0]).sum()  # others are no sum over the data
+    if left > _LEFT * held:
         warnings.warn(
-            f"Nothing in train= explains {np.abs(rest).sum() / np.abs(weights).sum():.0%} of the weights: it is not "
+            f"Nothing in train= explains {left / held:.0%} of the weights: it is not "
             "what the model was fitted on (X, or (X, y), or (X, y, sample_weight)), or the fit ended long before its "
             "optimum.",
             TiltfitWarning,

@@ -13,13 +13,21 @@ from tiltfit.kernels.compile import kernel
 
 @kernel
 def settle_adaptive(
-    value: FloatArray, square: FloatArray, settled: FloatArray, rows: IndexArray, clock: float, rate: float, free: int
+    value: FloatArray,
+    square: FloatArray,
+    settled: FloatArray,
+    rows: IndexArray,
+    clock: float,
+    rate: float,
+    first: int,
+    last: int,
 ) -> FloatArray:
-    """λ ← λ / (1 + rate·missed/√S) of these rows, in place; returns them. Row ``free`` has no ridge. O(rows·labels)."""
+    """λ ← λ / (1 + rate·missed/√S) of these rows, in place; returns them. Rows from ``first`` to before ``last`` have
+    no ridge. O(rows·labels)."""
     out = np.empty((len(rows), value.shape[1]))
     for k in range(len(rows)):
         r = rows[k]
-        missed = 0.0 if r == free else rate * (clock - settled[r])
+        missed = 0.0 if first <= r < last else rate * (clock - settled[r])
         settled[r] = clock
         if missed > 0.0:
             for y in range(value.shape[1]):
@@ -62,12 +70,15 @@ def take_steps(value: FloatArray, rows: IndexArray, steps: FloatArray, share: fl
 
 
 @kernel
-def settle_plain(value: FloatArray, settled: FloatArray, rows: IndexArray, clock: float, free: int) -> FloatArray:
-    """λ ← λ·e^(−missed) of these rows, in place; returns them. Row ``free`` has no ridge. O(rows·labels)."""
+def settle_plain(
+    value: FloatArray, settled: FloatArray, rows: IndexArray, clock: float, first: int, last: int
+) -> FloatArray:
+    """λ ← λ·e^(−missed) of these rows, in place; returns them. Rows from ``first`` to before ``last`` have no ridge.
+    O(rows·labels)."""
     out = np.empty((len(rows), value.shape[1]))
     for k in range(len(rows)):
         r = rows[k]
-        factor = 1.0 if r == free else np.exp(settled[r] - clock)
+        factor = 1.0 if first <= r < last else np.exp(settled[r] - clock)
         settled[r] = clock
         for y in range(value.shape[1]):
             value[r, y] *= factor

@@ -56,7 +56,8 @@ class Constraint(Exact):
 
     ``of``: a share among the instances of another event. ``per``: one expectation for the whole data set, for each
     instance or sequence, or for each value of a column. ``on``: the unlabelled part of the data, or all of it.
-    ``beta`` softens about and distributed_as, ``slack`` the hard relations.
+    ``beta`` softens about and distributed_as, ``slack`` the hard relations. A relation may state a deviation instead of
+    ``beta`` (``within``).
     """
 
     event: Event
@@ -167,6 +168,8 @@ class Constraint(Exact):
             self._set(beta=real(self.beta, "beta"))
             if self.beta is not None and self.beta <= 0:
                 raise self._error(f"beta must be positive, but is {self.beta:g}")
+            if self.relation.within is not None:
+                raise self._error("within= and beta= both say how soft it is; leave one of them out")
             if self.relation.hard:
                 warnings.warn(f"{self!r}: beta has no effect on a hard relation; slack= softens it.", TiltfitWarning, 6)
         if self.slack is not None:

@@ -262,7 +262,7 @@ def _positions(place: Place, structure: Independent | Chains) -> BoolArray:
 E = TypeVar("E", bound=type[Event])
 
 _RESERVED = {
-    "about", "at_least", "at_most", "exactly", "between", "distribution", "penalty",
+    "about", "at_least", "at_most", "exactly", "between", "distribution", "penalty", "within",
     "given", "of", "per", "on", "beta", "slack", "name", "rationale",
 }  # fmt: skip
 

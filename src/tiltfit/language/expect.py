@@ -67,6 +67,7 @@ class Expectation(Exact):
         self,
         target: float,
         *,
+        within: float | None = None,
         penalty: str = "l2",
         beta: float | None = None,
         name: str | None = None,
@@ -78,14 +79,26 @@ class Expectation(Exact):
         ----------
         target : float
             u, from 0 to 1; of counts, any number that is not negative.
+        within : float, optional
+            "Give or take so much": the deviation from the target that costs half a nat (times ``gamma``), instead of
+            ``beta``. ``about(0.8, within=0.05)`` is about 80%, give or take 5 points: beta = within², or 2·within with
+            ``penalty="l1"``. Twice the deviation costs four times as much (``"l1"``: twice as much). It is that of the
+            constraint, not of each firing: with ``scale="support"``, too, it does not depend on how often the condition
+            fires. Of shares below 1; of counts, any positive number.
         penalty : {"l2", "l1"} or a registered name
             How being off is counted (``register_penalty``).
         beta : float, optional
-            Softness of this constraint; default: that of the estimator.
+            Softness of this constraint; default: that of the estimator. Not together with ``within``.
         name, rationale : str, optional
             What reports call it, and why it is stated.
+
+        Examples
+        --------
+        >>> from tiltfit import expect, word
+        >>> print(expect("hockey", given=word("puck")).about(0.8, within=0.05))
+        about 80% (give or take 5 points) of documents with the word "puck" are hockey
         """
-        return self._finish(About(target, penalty), beta, None, name, rationale)
+        return self._finish(About(target, penalty, within), beta, None, name, rationale)
 
     def between(
         self,
@@ -140,6 +153,7 @@ class Expectation(Exact):
         self,
         shares: Mapping[Label, float] | Iterable[tuple[Label, float]],
         *,
+        within: None = None,
         beta: float | None = None,
         name: str | None = None,
         rationale: str | None = None,
@@ -150,11 +164,19 @@ class Expectation(Exact):
         ----------
         shares : dict
             Label → share; they sum to one.
+        within : None
+            Not for distributions: their divergence counts a deviation of a small share as more than the same of a large
+            one. State ``about(share, within=...)`` for each class, or ``beta``.
         beta : float, optional
             Softness of this constraint; default: that of the estimator.
         name, rationale : str, optional
             What reports call it, and why it is stated.
         """
+        if within is not None:
+            raise ConstraintError(
+                "distributed_as(...) takes no within=: its divergence has no one deviation for all shares. Use beta=, "
+                "or state each class: expect('hockey').about(0.7, within=0.05)."
+            )
         return self._finish(DistributedAs(shares_of(shares)), beta, None, name, rationale)
 
     def _finish(

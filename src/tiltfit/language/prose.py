@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 
@@ -74,6 +74,18 @@ def amount(value: float) -> str:
     if _places(exact) <= 4:
         return _plain(exact)
     return _plain(round(exact, max(2, 2 - math.floor(math.log10(abs(value))))))
+
+
+def give_or_take(deviation: float, number: Callable[[float], str]) -> str:
+    """A deviation from a share (``number``: ``percent``), in points, or from a count (``amount``).
+
+    >>> give_or_take(0.05, percent), give_or_take(0.01, percent), give_or_take(0.5, amount)
+    ('give or take 5 points', 'give or take 1 point', 'give or take 0.5')
+    """
+    if number is not percent:
+        return f"give or take {number(deviation)}"
+    points = percent(deviation).removesuffix("%")
+    return f"give or take {points} point{'' if points == '1' else 's'}"
 
 
 def ordinal(k: int) -> str:

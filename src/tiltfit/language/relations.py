@@ -16,7 +16,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import ConstraintError
-from tiltfit.language.prose import join, percent, show
+from tiltfit.language.prose import give_or_take, join, percent, show
 from tiltfit.language.values import Label, exact, labels, match, plain, real
 from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Table, Written
 from tiltfit.penalties.interval import box
@@ -55,6 +55,8 @@ class Relation(Written):
     names_labels: ClassVar[bool] = False
     shares: tuple[tuple[Label, float], ...] = ()
     """(label, share) of every label, if the relation states the shares of all of them; otherwise nothing."""
+    within: float | None = None
+    """The deviation that costs half a nat, if the relation states one; otherwise nothing."""
 
     @property
     @abstractmethod
@@ -85,6 +87,11 @@ class Relation(Written):
             Target(-1 - k, 0.0 if u <= low else -math.inf, 0.0 if u >= high else math.inf, share=u)
             for k, u in enumerate(sorted(set(self.numbers)))
         ]
+
+    @property
+    def own_beta(self) -> float | None:
+        """β that follows from ``within``; None if the relation states none."""
+        return None
 
     def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
         """U of ``n`` rows that have this target."""
@@ -154,17 +161,38 @@ class _Single(Relation):
 
 @dataclass(frozen=True, eq=False)
 class About(_Single):
-    """m is near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``."""
+    """m is near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``.
+
+    ``within``: the deviation that costs ½, instead of β: β = within², or 2·within with ``penalty="l1"``.
+    """
 
     penalty: str = "l2"
+    within: float | None = None
     keys = {"about": AMOUNT}
-    modifiers = {"penalty": TEXT}
+    modifiers = {"penalty": TEXT, "within": {"type": "number", "exclusiveMinimum": 0}}
     hard = False
     adverb = "about"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        PENALTIES.find(self.penalty)
+        named = PENALTIES.find(self.penalty)
+        if self.within is not None:
+            within = real(self.within, "within")
+            if within <= 0:
+                raise ConstraintError(f"within must be positive, but is {within:g}. exactly(...) allows no deviation.")
+            if not 0 < named.softness(within) < math.inf:
+                raise ConstraintError(f"within={within:g} is too {'small' if within < 1 else 'large'} to compute with.")
+            self._set(within=within)
+
+    def check(self, share: bool) -> str | None:
+        if share and self.within is not None and self.within >= 1:
+            hint = f": write {self.within / 100:g} for {self.within:g} points" if self.within < 100 else ""
+            return f"within={self.within:g} does not limit a share, which lies between 0 and 1{hint}"
+        return super().check(share)
+
+    @property
+    def own_beta(self) -> float | None:
+        return None if self.within is None else PENALTIES.find(self.penalty).softness(self.within)
 
     def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
         named = PENALTIES.find(self.penalty)
@@ -172,15 +200,24 @@ class About(_Single):
 
     @property
     def options(self) -> str:
-        return "" if self.penalty == "l2" else f", penalty={self.penalty!r}"
+        within = "" if self.within is None else f", within={_number(self.within)}"
+        return within + ("" if self.penalty == "l2" else f", penalty={self.penalty!r}")
 
     def to_document(self) -> Document:
-        extra: Document = {} if self.penalty == "l2" else {"penalty": self.penalty}
-        return {"about": plain(self.target), **extra}
+        within: Document = {} if self.within is None else {"within": plain(self.within)}
+        penalty: Document = {} if self.penalty == "l2" else {"penalty": self.penalty}
+        return {"about": plain(self.target), **within, **penalty}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Self:
-        return cls(table.number(key), table.text("penalty") if "penalty" in table else "l2")
+        return cls(
+            table.number(key),
+            table.text("penalty") if "penalty" in table else "l2",
+            table.number("within") if "within" in table else None,
+        )
+
+    def words(self, number: Callable[[float], str]) -> str:
+        return super().words(number) + ("" if self.within is None else f" ({give_or_take(self.within, number)})")
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,7 +93,12 @@ def _constraint() -> Schema:
             **_REST,
         },
         "additionalProperties": False,
-        "allOf": [{"oneOf": _required(relations)}, _one_event(), _shares()],
+        "allOf": [
+            {"oneOf": _required(relations)},
+            _one_event(),
+            _shares(),
+            {"not": {"required": ["beta", "within"]}},
+        ],
         "dependentSchemas": {
             "slack": {"anyOf": _required(hard)},
             **{name: {"anyOf": _required(cls.keys)} for name, cls in modifiers.items()},
@@ -111,13 +116,14 @@ def _one_event() -> Schema:
 
 
 def _shares() -> Schema:
-    """Targets are at most 1, unless they are of an event that counts, and of no share of another."""
+    """Targets are at most 1, deviations less, unless they are of an event that counts, and of no share of another."""
     counting = [key for key, cls in Event.registry.items() if cls.counts]
     most: dict[str, Schema] = {"number": {"maximum": 1}, "array": {"items": {"maximum": 1}}}
     shapes = _shapes(Relation.registry.loaded.values())
+    targets = {key: most[shape["type"]] for key, shape in shapes.items() if "type" in shape}
     return {
         "if": {"anyOf": _required(counting), "not": {"required": ["of"]}},
-        "else": {"properties": {key: most[shape["type"]] for key, shape in shapes.items() if "type" in shape}},
+        "else": {"properties": {**targets, "within": {"exclusiveMaximum": 1}}},
     }
 
 

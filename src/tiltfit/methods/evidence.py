@@ -100,7 +100,7 @@ def _hopeless(problem: Problem, touched: IntArray, log_evidence: FloatArray, wha
     here = Potentials(base.node[positions] + log_evidence[positions], base.edge)
     empty = touched[structure.take(touched).impossible(here, problem.model.workers)]
     if len(empty):
-        noun, why = ("sequence", "valid_only=True") if structure.has_edges else ("row", "base=")
+        noun, why = ("sequence", "valid_only=True or base=") if structure.has_edges else ("row", "base=")
         warnings.warn(
             f"What {what} on {noun} {empty[0]} (in all: {len(empty)}) cannot be under {why}: not used there.",
             TiltfitWarning,

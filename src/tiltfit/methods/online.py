@@ -79,7 +79,7 @@ class Online:
 
 @dataclass(eq=False)
 class Learner:
-    """The state from which the next step goes on. ``nodes``: weights of attributes × labels (the last row may be
+    """The state from which the next step goes on. ``nodes``: weights of attributes × labels (the last rows may be
     intercepts), ``edges``: those of attributes of edges × pairs of labels. ``seen``, ``unlabelled``: instances so far;
     ``clock``: of the ridge; ``size``: Σ |attributes| of the positions so far, which were ``positions``.
     ``unlabelled_in_all``: of all instances that count, where that is known (else 0). ``loss``: what a pass of ``fit``
@@ -147,6 +147,15 @@ class Learner:
     def flat_weights(self) -> FloatArray:
         """λ as one vector."""
         return np.concatenate([table.ravel() for table in self.weights() if table is not None])
+
+    def ridge(self) -> float:
+        """α/2·‖λ‖², of the weights that have a ridge."""
+        squares = 0.0
+        for table, value in zip((self.nodes, self.edges), self.weights(), strict=True):
+            if table is not None and value is not None:
+                first, last = table.free
+                squares += float(np.sum(value**2) - np.sum(value[first:last] ** 2))
+        return self.alpha / 2 * squares
 
     def start_from(self, weights: FloatArray) -> None:
         """Go on from these weights, a vector."""

@@ -26,15 +26,15 @@ from tiltfit.arrays import FloatArray, IntArray
 @dataclass(eq=False)
 class LazyTable:
     """Rows of weights. ``settled``: up to where of the clock each has its ridge. ``square``: S (no columns where a rule
-    does without). ``free``: a row without ridge (−1: none). It changes in place."""
+    does without). ``free``: rows without ridge, the first of them and the one after the last. It changes in place."""
 
     value: FloatArray
     square: FloatArray
     settled: FloatArray
-    free: int = -1
+    free: tuple[int, int] = (0, 0)
 
     @staticmethod
-    def zeros(n_rows: int, width: int, *, squares: bool, free: int = -1) -> LazyTable:
+    def zeros(n_rows: int, width: int, *, squares: bool, free: tuple[int, int] = (0, 0)) -> LazyTable:
         # Written to, so that all memory is taken now and not little by little, as rows are met.
         value, settled = np.full((n_rows, width), 0.0), np.full(n_rows, 0.0)
         return LazyTable(value, np.full((n_rows, width if squares else 0), 0.0), settled, free)
@@ -68,7 +68,7 @@ class Adaptive:
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
         """The weights of these rows, ridge included."""
         rate = self.reach / size
-        return kernels.lazy.settle_adaptive(table.value, table.square, table.settled, which, clock, rate, table.free)
+        return kernels.lazy.settle_adaptive(table.value, table.square, table.settled, which, clock, rate, *table.free)
 
     def steps(
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float
@@ -97,7 +97,7 @@ class Printed:
 
     def rows(self, table: LazyTable, which: IntArray, clock: float, size: float) -> FloatArray:
         """The weights of these rows, ridge included."""
-        return kernels.lazy.settle_plain(table.value, table.settled, which, clock, table.free)
+        return kernels.lazy.settle_plain(table.value, table.settled, which, clock, *table.free)
 
     def steps(
         self, table: LazyTable, which: IntArray, gradient: FloatArray, t: float, clock: float, size: float

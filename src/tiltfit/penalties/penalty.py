@@ -126,6 +126,10 @@ class NamedPenalty:
     make: Factory
     power: int = 2
 
+    def softness(self, within: float) -> float:
+        """β at which a deviation of ``within`` costs ½: within²/(2β) = ½, or within/β = ½ if ``power`` is 1."""
+        return within * within if self.power == 2 else 2 * within
+
 
 PENALTIES: Registry[NamedPenalty] = Registry("penalty")
 """The penalties that ``about(u, penalty=...)`` takes."""
@@ -142,7 +146,8 @@ def register_penalty(name: str, make: Factory, *, power: int = 2) -> None:
         ``make(target, beta)`` returns the ``Penalty`` of rows with these targets and softnesses, two arrays with one
         entry per row. Smaller ``beta`` means a stronger penalty.
     power : {2, 1}
-        U grows as the deviation to this power near the target. It scales ``beta`` for shares of other events (``of=``).
+        U grows as the deviation d to this power near the target, as d²/(2·beta) or as d/beta. It scales ``beta`` for
+        shares of other events (``of=``), and says which ``beta`` is meant by ``about(u, within=d)``.
     """
     if not callable(make):
         raise ConstraintError(f"The penalty {name!r} needs a function make(target, beta), but got {make!r}.")

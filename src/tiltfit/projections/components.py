@@ -42,16 +42,24 @@ class Strength:
     with β/(ρc) for β under ``support``: β is multiplied by ρ² (L1: ρ), and divided by ρ under ``support``. To keep the
     row linear, ρ is not that of q but a fixed estimate (``rate``): ``rates``, by the number of the constraint, 1 where
     there is none.
+
+    A relation that states its own deviation (``within``) has β = within² (L1: 2·within), times ρ² (ρ), whatever
+    ``scale`` is: people state it of the share, not of each firing.
     """
 
     beta: float
     scale: str
     rates: Mapping[int, float] = field(default_factory=dict)
 
-    def of(self, softness: float | None, support: FloatArray, rate: float = 1.0, power: int = 2) -> FloatArray:
+    def per_firing(self, constraint: Constraint) -> bool:
+        """Whether β of the constraint is that of each firing."""
+        return self.scale == "support" and constraint.relation.within is None
+
+    def of(self, constraint: Constraint, support: FloatArray, rate: float = 1.0, power: int = 2) -> FloatArray:
         """β in units of m of rows with these supports, of a penalty that grows as its deviation to that power."""
-        value = (self.beta if softness is None else softness) * rate**power
-        return value / (rate * support) if self.scale == "support" else np.full(len(support), value)
+        stated = constraint.slack if constraint.relation.hard else constraint.relation.own_beta or constraint.beta
+        value = (self.beta if stated is None else stated) * rate**power
+        return value / (rate * support) if self.per_firing(constraint) else np.full(len(support), value)
 
 
 _PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
@@ -255,12 +263,11 @@ def penalty_of(
     constraint: Constraint, target: Target, support: FloatArray, strength: Strength, rate: float = 1.0
 ) -> Penalty:
     """U of rows with this target that have these supports."""
-    softness = constraint.slack if constraint.relation.hard else constraint.beta
 
     def beta(power: int) -> FloatArray:
         if constraint.is_hard:
             return np.zeros(len(support))
-        return strength.of(softness, support, rate, power)
+        return strength.of(constraint, support, rate, power)
 
     return constraint.relation.penalty_of(target, len(support), beta)
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.features.constraints import ConstraintFeatures, Parts
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
@@ -39,17 +39,27 @@ it, the support that it has not made a step for yet, which share of another even
 ``SUMS``."""
 
 
+@dataclass(frozen=True)
+class Described:
+    """A new row: its penalty at a support of 1, which share of another event it is compared with (NaN: none), and
+    whether the penalty grows with the support."""
+
+    penalty: Penalty
+    share: float
+    per_firing: bool
+
+
 @dataclass(eq=False)
 class Ledger:
-    """The rows of a stream, by what they are about. ``penalty``: theirs at a support of 1; ``per_firing``: it grows
-    with the support (``scale="support"``). ``declared``: supports in all data where they are known, else 0. It changes
-    in place."""
+    """The rows of a stream, by what they are about. ``penalty``: theirs at a support of 1; ``per_firing``: whether it
+    grows with the support (``scale="support"``). ``declared``: supports in all data where they are known, else 0. It
+    changes in place."""
 
-    per_firing: bool
     keys: list[Key] = field(default_factory=list)
     penalty: Penalty = field(default_factory=lambda: box(np.empty(0), np.empty(0)))
     table: FloatArray = field(default_factory=lambda: np.zeros((len(COLUMNS), 0)))
     declared: FloatArray = field(default_factory=lambda: np.empty(0))
+    per_firing: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -61,18 +71,19 @@ class Ledger:
         """A view of what is kept of every row under that name."""
         return np.asarray(self.table[COLUMNS.index(name)])
 
-    def enter(self, keys: Sequence[Key], describe: Callable[[Key], tuple[Penalty, float]]) -> IntArray:
-        """The numbers of these rows; new ones are entered, with their penalty and the share they are compared with."""
+    def enter(self, keys: Sequence[Key], describe: Callable[[Key], Described]) -> IntArray:
+        """The numbers of these rows; new ones are entered as they are described."""
         new = [key for key in dict.fromkeys(keys) if key not in self._number]
         if new:
             self._number |= {key: len(self.keys) + k for k, key in enumerate(new)}
             self.keys += new
             found = [describe(key) for key in new]
-            self.penalty = stack([*([self.penalty] if len(self.penalty) else []), *(penalty for penalty, _ in found)])
+            self.penalty = stack([*([self.penalty] if len(self.penalty) else []), *(row.penalty for row in found)])
             added = np.zeros((len(COLUMNS), len(new)))
-            added[COLUMNS.index("share")] = [share for _, share in found]
+            added[COLUMNS.index("share")] = [row.share for row in found]
             self.table = np.concatenate([self.table, added], axis=1)
             self.declared = np.concatenate([self.declared, np.zeros(len(new))])
+            self.per_firing = np.concatenate([self.per_firing, [row.per_firing for row in found]])
         return np.array([self._number[key] for key in keys], dtype=np.intp)
 
     def total(self, rows: IntArray, growth: float) -> FloatArray:
@@ -114,7 +125,7 @@ class Ledger:
         stiff = np.ones(len(rows))
         rows, total = rows[fires], total[fires]
         support, visits, sums, bend = (a[fires] for a in (support, visits, sums, bend))
-        part, origin, duals = self._parts(rows, total if self.per_firing else None)
+        part, origin, duals = self._parts(rows, total)
         c, n = total[origin], support[origin]
         low, high = part.dual_bounds()
         eta = np.clip(-c * duals, low, high)
@@ -132,7 +143,7 @@ class Ledger:
         total = self.total(everything, growth)
         met = np.zeros(len(self))
         met[rows] = sums
-        part, origin, duals = self._parts(everything, total if self.per_firing else None)
+        part, origin, duals = self._parts(everything, total)
         low, high = part.dual_bounds()
         mean = np.divide(met, total, out=np.zeros(len(self)), where=total > 0)
         moved = duals + eta * (share * part.grad_conjugate(np.clip(-duals, low, high)) - mean[origin])
@@ -163,9 +174,7 @@ class Ledger:
     def cost(self, growth: float) -> float:
         """U at the expectations under q as they were met; where it is infinite (hard constraints) it adds nothing."""
         rows = np.flatnonzero(self.column("recent_support") > 0)
-        total = self.total(rows, growth)
-        penalty = self.penalty.take(rows).times(total) if self.per_firing else self.penalty.take(rows)
-        value = penalty.value(self.expectation(rows))
+        value = self._penalty(rows, self.total(rows, growth)).value(self.expectation(rows))
         return float(np.sum(value[np.isfinite(value)]))
 
     def expectation(self, rows: IntArray) -> FloatArray:
@@ -177,12 +186,14 @@ class Ledger:
         rows = np.flatnonzero(self.column("recent_support") > 0)
         return float(np.max(self.penalty.take(rows).violation(self.expectation(rows)), initial=0.0))
 
-    def _parts(self, rows: IntArray, total: FloatArray | None) -> tuple[Penalty, IntArray, FloatArray]:
+    def _penalty(self, rows: IntArray, total: FloatArray) -> Penalty:
+        """U of these rows at the supports ``total``."""
+        penalty, grows = self.penalty.take(rows), self.per_firing[rows]
+        return penalty.times(np.where(grows & (total > 0), total, 1.0)) if grows.any() else penalty
+
+    def _parts(self, rows: IntArray, total: FloatArray) -> tuple[Penalty, IntArray, FloatArray]:
         """The smooth parts of U, the row of each, and its dual variable."""
-        penalty = self.penalty.take(rows)
-        if total is not None:
-            penalty = penalty.times(np.where(total > 0, total, 1.0))
-        part, origin = penalty.parts()
+        part, origin = self._penalty(rows, total).parts()
         first = np.zeros(len(origin), dtype=np.bool_)
         first[np.unique(origin, return_index=True)[1]] = True
         return part, origin, np.where(first, self.column("dual")[rows][origin], self.column("second")[rows][origin])

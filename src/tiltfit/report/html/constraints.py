@@ -165,4 +165,6 @@ def _strength(constraint: Constraint) -> str:
         return "hard"
     if constraint.slack:
         return f"soft edge, slack {constraint.slack:g}"
+    if constraint.relation.within is not None:
+        return f"soft, within {constraint.relation.within:g}"
     return "soft" if constraint.beta is None else f"soft, beta {constraint.beta:g}"
