@@ -157,11 +157,14 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
-        p = None
+        p = predicted = None
         if grounded.tilt is not None:
-            p = grounded.tilt.of_model(model.take(grounded.touched).potentials(fit.weights))
+            touched = model.take(grounded.touched)
+            potentials = touched.potentials(fit.weights)
+            predicted = grounded.of_labels(touched.structure.best(potentials, touched.workers)[0])
+            p = grounded.tilt.of_model(potentials)
         self.constraint_report_ = report_constraints(
-            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, roles
+            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, float(self.gamma), roles, predicted
         )
         self.stream_ = stream
         return fit
