@@ -26,8 +26,8 @@ ENTRY = Entry(
         ({"price": 0.0, "model_violation": 0.0}, "it costs nothing: the model agrees by itself"),
         ({"price": 0.0}, "it costs nothing: others make it hold, but the model alone is off by 10.0%"),
         ({"price": 0.0, "model_violation": None}, "it costs nothing"),
-        ({"price": 0.01, "subject": None, "model_violation": 0.001}, "within its reference set, the odds of its event are multiplied by 1.01; "
-         "the model agrees almost by itself"),
+        ({"price": 0.01, "subject": None, "model_violation": 0.001},
+         "within its reference set, the odds of its event are multiplied by 1.01; the model agrees almost by itself"),
         ({"price": 0.01, "status": "missed", "counts": True},
          "the odds of one more in a sequence are multiplied by 1.01; it acts in 10 sequences"),
         ({"price": -0.01, "support": 1234.0},

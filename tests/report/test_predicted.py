@@ -135,7 +135,7 @@ def many():
 
 
 def test_what_pulls_harder_comes_first():
-    model, texts = many()
+    model, _ = many()
     common, rare = model.constraint_report_
     assert common.pull > 1.5 * rare.pull > 0
     assert common.price < rare.price

@@ -127,7 +127,8 @@ def report_stream(
     apart: dict[int, float],
 ) -> ConstraintReport:
     """Return the report of a stream, on the recent instances and their drift. ``prices``, ``pulls``: of the ledger's
-    rows; ``apart``: supports of the constraints that have no rows, since they forbid labels or are about single instances."""
+    rows; ``apart``: supports of the constraints that have no rows, since they forbid labels or are about single
+    instances."""
     owner = np.array([key[0] for key in ledger.keys], dtype=np.intp)
     component = np.array([key[1] for key in ledger.keys], dtype=np.intp)
     entries: list[Entry] = []
