@@ -210,3 +210,16 @@ def test_pulls_of_shares_in_a_stream_count_how_often_the_other_event_happens():
 )
 def test_large_and_small_numbers_are_short(value, told):
     assert signed(value) == told
+
+
+@pytest.mark.parametrize(("share", "ends"), [(0.5, 0.7), (0.98, 0.9)])
+def test_between_ends_at_the_edge_nearest_to_where_the_model_would_be(share, ends):
+    """Without it, the model gives x the share that is stated of all documents."""
+    others = [expect("x").about(share, beta=1e-3)]
+    said = expect("x", given=word("a")).between(0.7, 0.9)
+    before = TiltClassifier(others, classes=["x", "y"]).fit(TEXTS)
+    has_a = np.array(["a" in text for text in TEXTS])
+    at = before.predict_proba(TEXTS)[has_a, 0].mean()
+    assert at < 0.7 if ends == 0.7 else at > 0.9
+    entry = TiltClassifier([said, *others], classes=["x", "y"]).fit(TEXTS).constraint_report_[0]
+    assert entry.projected == pytest.approx(ends, abs=1e-4)
