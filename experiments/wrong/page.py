@@ -133,6 +133,6 @@ LESSONS = """\
 - **Words with the wrong label** are different: one in ten costs AP a few points, three in ten many (tables below), with
   every relation. On webkb soft AP stays ahead of votes and label model. On movie, with a hundred words and two labels,
   it is no better than votes, and the label model is hardly affected: with so many words it learns which of them
-  disagree with the others. AP trusts them all; use `leave_one_out` and the prices of the constraint report to find such
+  disagree with the others. AP trusts them all; use `leave_one_out` and the pulls in the constraint report to find such
   words.
 """

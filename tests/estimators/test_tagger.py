@@ -752,11 +752,15 @@ def test_counts_are_told_as_numbers_and_shares_in_per_cent():
         tagger = TiltTagger(constraints, classes=["contact", "other", "size"]).fit(ADS)
     entries = list(tagger.constraint_report_)
     assert [e.counts for e in entries] == [True, True, False, False, False, True, False]
-    lines = str(tagger.constraint_report_).splitlines()
-    told = dict(zip(lines[::2], lines[1::2], strict=True))
+    told: dict[str, str] = {}
+    for line in str(tagger.constraint_report_).splitlines():
+        if line.startswith(" "):
+            told[next(reversed(told))] += line
+        else:
+            told[line] = ""
     assert len(told) == 7
     segments = told["a sequence has at most 0.8 segments of size on average"]
-    assert f"projected {entries[0].projected:.2f}," in segments
+    assert f"projected {entries[0].projected:.2f};" in segments
     assert "%" not in segments
     each = told["each sequence has at most 0.9 segments of contact on average"]
     assert "%" not in each

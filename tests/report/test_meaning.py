@@ -14,7 +14,7 @@ from tiltfit.report.constraints import ConstraintReport, Entry
 
 ENTRY = Entry(
     None, "about 90% of documents", None, 10, 1, 0.8, 0.9, math.log(3.7), 0.0, "met",
-    subject='a document with the word "puck" is hockey',
+    subject='a document with the word "puck" is hockey', model_violation=0.1,
 )  # fmt: skip
 
 
@@ -23,11 +23,15 @@ ENTRY = Entry(
     [
         ({}, 'the odds that a document with the word "puck" is hockey are multiplied by 3.7'),
         ({"price": -math.log(2)}, 'the odds that a document with the word "puck" is hockey are divided by 2'),
-        ({"price": 0.0}, "it costs nothing: the model agrees by itself"),
-        ({"price": 0.01, "subject": None}, "within its reference set, the odds of its event are multiplied by 1.01; "
-         "the model agrees almost by itself"),
+        ({"price": 0.0, "model_violation": 0.0}, "it costs nothing: the model agrees by itself"),
+        ({"price": 0.0}, "it costs nothing: others make it hold, but the model alone is off by 10.0%"),
+        ({"price": 0.0, "model_violation": None}, "it costs nothing"),
+        ({"price": 0.01, "subject": None, "model_violation": 0.001},
+         "within its reference set, the odds of its event are multiplied by 1.01; the model agrees almost by itself"),
         ({"price": 0.01, "status": "missed", "counts": True},
-         "the odds of one more in a sequence are multiplied by 1.01; it has hardly any effect"),
+         "the odds of one more in a sequence are multiplied by 1.01; it acts in 10 sequences"),
+        ({"price": -0.01, "support": 1234.0},
+         'the odds that a document with the word "puck" is hockey are divided by 1.01; it acts at 1,234 places'),
         ({"component": "hockey"}, "the share of hockey in each is multiplied by 3.7, before the shares are "
          "normalised to sum to one"),
         ({"groups": 3, "counts": True}, "the odds of one more in a sequence are multiplied by 3.7 in the "

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tiltfit.report.constraints import ConstraintReport
     from tiltfit.samples.task import Task
 
-_WIDE = 100  # characters that the table of constraints needs
+_WIDE = 110  # characters that the table of constraints needs
 
 
 @dataclass(frozen=True)

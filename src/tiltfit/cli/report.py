@@ -39,8 +39,9 @@ def report(
     reading: DataOptions,
     printing: OutputOptions,
 ) -> None:
-    """Write one page of HTML about MODEL and its predictions on --data: every constraint with its price, disputed
-    examples, label proportions, coverage, calibration (with labels) and convergence; for tags, coloured sequences.
+    """Write one page of HTML about MODEL and its predictions on --data: every constraint with its pull and price,
+    disputed examples, label proportions, coverage, calibration (with labels) and convergence; for tags, coloured
+    sequences.
 
     The page needs no other file and no network, and shows the data as plain text.
     """

@@ -300,8 +300,9 @@ def _report(report: ConstraintReport) -> list[RenderableType]:
         for line in str(report).splitlines()
     ]
     legend = (
-        "model: the share that the learned model gives. projected: the share after the constraints have tilted it. "
-        "price: how hard a constraint has to pull, in log-odds. support: the tickets it is about."
+        "model: the share that the learned model gives. predicted: the share among the labels that it predicts. "
+        "projected: the share after the constraints have tilted it. pull: how hard a constraint has to pull in all, "
+        "price: at one ticket, in log-odds. support: the tickets it is about."
     )
     return [*lines, Padding(legend, (1, 0, 0, 0))]
 

@@ -129,7 +129,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     n_iter_, history_ : int, tuple of ``Round``
         The rounds. With a development set, ``dev_score`` is the accuracy there.
     constraint_report_ : ``ConstraintReport``
-        For each constraint: target, expectation under the model and under q, price, support. ``print`` it.
+        For each constraint: target, expectation under the model and under q, share of the predicted labels, pull,
+        price, support. ``print`` it.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -164,14 +164,21 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
-        p = None
-        if grounded.tilt is not None:
-            p = grounded.tilt.of_model(model.take(grounded.touched).potentials(fit.weights))
-        self.constraint_report_ = report_constraints(
-            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, roles
-        )
+        self.constraint_report_ = self._report(grounded, model, fit, roles)
         self.stream_ = stream
         return fit
+
+    def _report(self, grounded: Grounded, model: Model, fit: Fit, roles: Mapping[int, str] | None) -> ConstraintReport:
+        """What became of each constraint under p and q, and for the labels that p predicts."""
+        p = predicted = None
+        if grounded.tilt is not None:
+            touched = model.take(grounded.touched)
+            potentials = touched.potentials(fit.weights)
+            predicted = grounded.of_labels(touched.structure.best(potentials, touched.workers)[0])
+            p = grounded.tilt.of_model(potentials)
+        return report_constraints(
+            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, float(self.gamma), roles, predicted
+        )
 
     def _keep_weights(self, plain: LogLinear, weights: FloatArray) -> None:
         """Set ``coef_`` and its like for a linear model, else ``weights_``."""

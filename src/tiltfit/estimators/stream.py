@@ -97,8 +97,8 @@ class Stream:
         estimator.stream_, estimator.prices_, estimator.n_iter_, estimator.history_ = self, self.prices(), 1, ()
         estimator.objective_, estimator.converged_, estimator.message_ = float("nan"), False, "a stream"
         estimator.constraint_report_ = report_stream(
-            self.learner.ledger, self.learner.prices(), estimator.constraints_, estimator.classes_.tolist(),
-            estimator.unit_, self.apart,
+            self.learner.ledger, self.learner.prices(), self.learner.pulls(), estimator.constraints_,
+            estimator.classes_.tolist(), estimator.unit_, self.apart,
         )  # fmt: skip
 
     def enter(self, grounded: Grounded, classes: list[Any]) -> IntArray:

@@ -170,7 +170,7 @@ def coverage_of(estimator: Any, X: Any) -> Coverage:
 
 
 def _disputes(estimator: Any, X: Any, account: Account) -> Disputes:
-    """Return the places that are most at odds with each of the most expensive constraints."""
+    """Return the places that are most at odds with each of the constraints that pull hardest."""
     if not len(account.report):
         return Disputes()
     try:
@@ -178,7 +178,7 @@ def _disputes(estimator: Any, X: Any, account: Account) -> Disputes:
     except TiltfitError as error:
         return Disputes(unknown=str(error))
     fought = [(entry, d) for entry, d in zip(account.report, found, strict=True) if d.fights]
-    fought.sort(key=lambda pair: (-abs(pair[1].price or 0.0), -pair[1].fights[0].amount))
+    fought.sort(key=lambda pair: (-abs(pair[1].pull or 0.0), -pair[1].fights[0].amount))
     shown = fought[:_MOST]
     texts, words = _words(estimator, X, sorted({fight.index for _, d in shown for fight in d.fights}), account)
     entries = []

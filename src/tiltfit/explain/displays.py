@@ -39,7 +39,7 @@ class ConstraintDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, most: int = 30) -> Self:
-        """Draw at most ``most`` constraints, those whose price is largest."""
+        """Draw at most ``most`` constraints, those that pull hardest."""
         model = fitted(estimator, "Displays are")
         targets = targets_of(model.constraints_, model.classes_.tolist(), model.unit_)
         return cls(model.constraint_report_, targets).plot(ax=ax, most=most)
@@ -49,7 +49,7 @@ class ConstraintDisplay:
         rows = [e for e in self.report if e.projected is not None and not e.counts]
         if not rows:
             raise DataError("There is nothing to plot: no constraint has a share.")
-        kept = {id(e) for e in sorted(rows, key=lambda e: -abs(e.price or 0.0))[: max(1, most)]}
+        kept = {id(e) for e in sorted(rows, key=lambda e: -e.resistance)[: max(1, most)]}
         rows = [e for e in rows if id(e) in kept]
         self.ax_ = axes(ax, (7.0, 1.2 + 0.28 * len(rows)))
         self.figure_ = self.ax_.figure

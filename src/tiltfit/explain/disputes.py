@@ -59,13 +59,15 @@ class Dispute:
     """One constraint, or one class of a distribution, with the places that fight it most, worst first.
 
     ``direction``: 1 if it pulls its event up, −1 if down, 0 if it moves nothing. ``price``: the largest of its prices;
-    None if it is a rule, or inactive. ``counts``: its numbers are expected numbers, not shares."""
+    ``pull``: as in the constraint report, but on X; None if it is a rule, or inactive. ``counts``: its numbers are
+    expected numbers, not shares."""
 
     title: str
     price: float | None
     direction: int
     counts: bool = False
     fights: tuple[Fight, ...] = ()
+    pull: float | None = None
 
     @property
     def verdict(self) -> str:
@@ -77,8 +79,10 @@ class Dispute:
             -1: "pushes down what these hold up",
             0: "moves nothing, but these differ",
         }
-        price = "a rule" if self.price is None else f"price {signed(self.price)}"
-        return f"{price}: {how[self.direction]}"
+        effort = "a rule" if self.price is None else f"price {signed(self.price)}"
+        if self.pull is not None:
+            effort = f"pull {signed(self.pull)}, {effort}"
+        return f"{effort}: {how[self.direction]}"
 
     def __str__(self) -> str:
         lines = [self.title, f"    {self.verdict}"]
@@ -124,10 +128,22 @@ def disputes(estimator: TiltEstimator, X: Any, y: Any = None, *, top: int = 5) -
         # A share of another event between two bounds has a row for each: the one that acts is shown.
         statement = max(listed, key=lambda s: float(np.max(np.abs(s.price), initial=0.0)))
         inactive = statement.number in grounded.inactive
-        entries.append(
-            Dispute(statement.title, None, 0, statement.counts) if inactive else _dispute(statement, measured, top)
-        )
+        if inactive:
+            entries.append(Dispute(statement.title, None, 0, statement.counts))
+        else:
+            entries.append(replace(_dispute(statement, measured, top), pull=_pull(statement, measured)))
     return Disputes(tuple(entries))
+
+
+def _pull(statement: Statement, measured: Expectations) -> float | None:
+    """γ·Σ support·price over the rows of a statement; None for a rule."""
+    grounded, found = measured.grounded, measured.projected
+    if statement.forbidden is not None or found is None:
+        return None
+    component = grounded.component == statement.feature.target.number
+    rows = (grounded.owner == statement.number) & (component if statement.label is not None else grounded.component < 0)
+    support = grounded.told(np.zeros(len(rows)), found.marginals)[1]
+    return float(measured.view.estimator.gamma * (support[rows] @ found.prices[rows]))
 
 
 def _dispute(statement: Statement, measured: Expectations, top: int) -> Dispute:

@@ -1,6 +1,6 @@
 """What depends on a constraint: the same fit without it (``leave_one_out``), or with a target moved (``sensitivity``).
 
-A price says how hard the data fight a constraint, not whether that is good. A constraint that is wrong, or that the
+A pull says how hard the data fight a constraint, not whether that is good. A constraint that is wrong, or that the
 model can only meet in the wrong way, shows in what happens when it is left out: the others come closer to their
 targets, for they no longer have to give way. With labels kept aside, it shows in their accuracy.
 

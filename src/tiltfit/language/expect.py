@@ -110,7 +110,12 @@ class Expectation(Exact):
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """low ≤ m ≤ high. Hard, unless ``slack`` > 0: then (distance)²/(2·slack) outside of the interval."""
+        """low ≤ m ≤ high. Hard, unless ``slack`` > 0: then (distance)²/(2·slack) outside of the interval.
+
+        It pulls no further than it must: m ends at the edge that is nearest to where the model would be without this
+        constraint, or inside if it would be there anyway. A model that starts from uniform comes from there: of
+        ``between(0.7, 0.9)`` it meets 0.7. To ask for the middle, use ``about``.
+        """
         return self._finish(Between(low, high), beta, slack, name, rationale)
 
     def at_least(

@@ -179,6 +179,10 @@ class Learner:
         total = self.ledger.total(rows, self.growth)
         return self.ledger.prices(rows, total, printed=self.online.is_printed)
 
+    def pulls(self) -> FloatArray:
+        """γ·c·θ of all rows, which is dO/du: c is the support in all data of what is told."""
+        return self.gamma * self.ledger.told_total(np.arange(len(self.ledger)), self.growth) * self.prices()
+
     @property
     def _mean_size(self) -> float:
         return self.size / self.positions if self.size > 0 else 1.0

@@ -77,6 +77,14 @@ class Grounded:
         """The key of each row: (constraint, component, group)."""
         return list(zip(self.owner.tolist(), self.component.tolist(), self.group, strict=True))
 
+    def of_labels(self, labels: IntArray) -> FloatArray:
+        """The expectations of all rows, as people state them, if the touched instances have these labels (one per
+        position); NaN for statistics of whole sequences, and for a share of an event that does not happen."""
+        assert self.tilt is not None
+        certain, m = self.tilt.of_labels(labels)
+        told, support, _ = self.told(m, certain)
+        return np.where(support > 0, told, np.nan)
+
     def told(self, m: FloatArray, marginals: Marginals) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Expectations as people state them, their supports, and units of m in units of these."""
         support, unit = self.support.copy(), np.ones(len(m))

@@ -200,6 +200,22 @@ class Tilt:
             return p, shared
         return p, np.concatenate([shared, self.instances.shares(here, self.workers)])
 
+    def of_labels(self, labels: IntArray) -> tuple[Marginals, FloatArray]:
+        """The distribution that gives these instances the labels for certain, and m of all rows under it; NaN for
+        statistics of whole sequences."""
+        n_labels = self.features.node.table.shape[1]
+        node = np.zeros((len(labels), n_labels))
+        node[np.arange(len(labels)), labels] = 1.0
+        edge = self.structure.count_pairs(labels, self.structure.spread(self.weight), n_labels)
+        certain, whole = Marginals(np.zeros(len(self.weight)), node, edge), self.features.whole
+        sums = replace(self.features, whole=None).weighted(certain, self.structure, self.weight)
+        shared = (sums + self.offset) / self.support
+        if whole is not None:
+            shared[whole.row] = np.nan
+        if self.instances is None:
+            return certain, shared
+        return certain, np.concatenate([shared, self.instances.of_labels(labels)])
+
     def violation(self, m: FloatArray) -> FloatArray:
         """The distance of m from where U is least, for all rows."""
         n = len(self.penalty)

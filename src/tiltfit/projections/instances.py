@@ -107,6 +107,10 @@ class InstanceRows(_Rows):
         node = infer(potentials, workers).node
         return np.asarray(np.einsum("ry,ry->r", node[self.position], self.events[self.event]))
 
+    def of_labels(self, labels: IntArray) -> FloatArray:
+        """The share of every row's event if the positions have these labels: 0 or 1."""
+        return np.asarray(self.events[self.event, labels[self.position]])
+
     def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Structure, Potentials]:
         """Potentials with what the prices of single positions add to them."""
         node = potentials.node.copy()
@@ -153,6 +157,16 @@ class SequenceRows(_Rows):
         kind, parameters = box(np.full(len(self), -np.inf), np.full(len(self), np.inf)).instance_form()
         free = replace(self.rows, kind=kind, parameters=parameters)
         return free.solve(potentials, np.zeros(len(self)), 0.0, workers, weight=self.weight).means
+
+    def of_labels(self, labels: IntArray) -> FloatArray:
+        """m of every row if the positions have these labels."""
+        on_nodes, on_edges, n = self.rows.node, self.rows.edge, len(self)
+        at_nodes = on_nodes.value * on_nodes.tables[on_nodes.table, labels[on_nodes.place]]
+        pairs = labels[on_edges.place - 1], labels[on_edges.place]
+        at_edges = on_edges.value * on_edges.tables[(on_edges.table, *pairs)]
+        sums = np.bincount(on_nodes.row, weights=at_nodes, minlength=n)
+        sums = sums + np.bincount(on_edges.row, weights=at_edges, minlength=n)
+        return np.asarray(self.rows.scale * sums + self.rows.offset)
 
     def tilted(self, potentials: Potentials, prices: FloatArray) -> tuple[Chains, Potentials]:
         """Potentials with what the prices of single sequences add to them, on edges of kinds of their own."""

@@ -165,9 +165,15 @@ class Ledger:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(np.isnan(share), of / support, share + np.where(other > 0, of / other, 0.0))
 
-    def unit(self, rows: IntArray) -> FloatArray:
+    def told_total(self, rows: IntArray, growth: float) -> FloatArray:
+        """The support in all data of what is told: for a share of another event, how often that happens under q."""
+        total, support, other = self.total(rows, growth), self.column("support")[rows], self.column("other_q")[rows]
+        is_share = ~np.isnan(self.column("share")[rows]) & (support > 0)
+        return np.asarray(total * np.divide(other, support, out=np.ones(len(rows)), where=is_share))
+
+    def unit(self, rows: IntArray, under: str = "q") -> FloatArray:
         """A unit of m in units of what is told."""
-        support, other = self.column("recent_support")[rows], self.column("recent_other_q")[rows]
+        support, other = self.column("recent_support")[rows], self.column(f"recent_other_{under}")[rows]
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(np.isnan(self.column("share")[rows]) | (other <= 0), 1.0, support / other)
 
@@ -177,9 +183,9 @@ class Ledger:
         value = self._penalty(rows, self.total(rows, growth)).value(self.expectation(rows))
         return float(np.sum(value[np.isfinite(value)]))
 
-    def expectation(self, rows: IntArray) -> FloatArray:
-        """m(q) of rows that have fired, of late."""
-        return self.column("recent_of_q")[rows] / self.column("recent_support")[rows]
+    def expectation(self, rows: IntArray, under: str = "q") -> FloatArray:
+        """m(q) of rows that have fired, of late; or m(p)."""
+        return self.column(f"recent_of_{under}")[rows] / self.column("recent_support")[rows]
 
     def worst_violation(self) -> float:
         """The largest distance between an expectation under q and where its penalty is least."""

@@ -1,4 +1,11 @@
-"""The constraint report: the targets, the model, the projection, and the price of each constraint."""
+"""The constraint report: the model, the projection, the price and the pull of each constraint.
+
+    pull = γ·support·price = dO/du
+
+by the envelope theorem: the fit is a minimum over weights and q, so a target u that is moved changes the objective O of
+Eq. 6 only through the penalty, and −dU/dm = support·price. A price is that of one firing, and under ``about`` it is
+(u − m)/(β·support): it shrinks with the support, however far m is from u. The pull tells how hard the data resist.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +13,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiltfit.errors import UnmetConstraintWarning
 from tiltfit.report.entries import Entries
@@ -24,9 +31,15 @@ MOST = 7.0  # larger prices are shown as more than e⁷ to one
 class Entry:
     """One constraint (or one class of a distribution) after fitting.
 
-    ``model`` and ``projected`` are its expectation under p and under q; ``price`` is in log-odds per event;
-    ``groups`` is the number of its expectations (``per=``): the shares are then averages, and price and violation the
-    largest.
+    ``model`` and ``projected`` are its expectation under p and under q; ``predicted`` is its value for the labels that
+    the model predicts (the most probable class; for sequences by Viterbi), None for statistics of whole sequences and
+    in streams. ``price`` is in log-odds per event.
+    ``pull``: γ·support·price = dO/du, the change of the objective for each unit that the target is raised (both bounds
+    of ``between``), and what reports order by; above 0 the data hold the expectation below the target. For
+    ``distributed_as`` it is −γ·dU/dm of the class, and dO/du = γ/β·log(1 + β·pull/γ), which is about the same where the
+    target is nearly met (with ``scale="support"``, β/support for β). None in reports of older versions.
+    ``groups`` is the number of its expectations (``per=``): the shares are then averages, price and violation the
+    largest, and the pull is the sum, since the groups have one target.
     ``worst_group`` is the group or the number of the instance that is missed most; ``instance``: the noun for an
     instance if the constraint is stated for each. ``counts``: its expectations are mean numbers, not shares.
     ``status``: ``met``, ``missed`` (soft, off by more than half a percent), ``violated`` (hard; in a stream:
@@ -38,7 +51,7 @@ class Entry:
     ``drift``: in a stream, how far its expectation under the model has recently moved from the mean of all instances.
     ``model`` and ``projected`` are then the recent ones (``model`` is None where only samples could show it).
     ``model_violation``: as ``violation``, but under p itself, by which methods that do not project are judged. None
-    where it is not computed: in streams, and where the constraint is inactive or acts as a rule.
+    where the constraint is inactive or acts as a rule, and in streams where only samples could show it.
     ``subject``: its event, such as "a document with the word "puck" is hockey"; None for counts and shares of other
     events.
     ``role``: the use of the constraint by a method that does not follow constraints ("not used", "votes"). Verdict,
@@ -64,6 +77,8 @@ class Entry:
     model_violation: float | None = None
     role: str | None = None
     subject: str | None = None
+    pull: float | None = None
+    predicted: float | None = None
 
     @property
     def title(self) -> str:
@@ -90,6 +105,17 @@ class Entry:
         """The violation that its verdict is about: under q, or under p if it was not followed."""
         return self.violation if self.role is None or self.model_violation is None else self.model_violation
 
+    @property
+    def resistance(self) -> float:
+        """How hard the data resist it: the size of its pull. Reports of older versions have no pulls: then that of
+        support·price, which is the pull but for γ."""
+        return abs(self.support * (self.price or 0.0) if self.pull is None else self.pull)
+
+    @property
+    def _model_agrees(self) -> bool | None:
+        """True if p meets it, or is no further from it than q; None: not known."""
+        return None if self.model_violation is None else self.model_violation <= max(MET, self.violation)
+
     def amount(self, m: float) -> str:
         """Return an expectation as people write it: a share in percent, or a number."""
         return f"{m:.2f}" if self.counts else percent(m)
@@ -101,6 +127,11 @@ class Entry:
     @property
     def _place(self) -> str:
         return f"{self.instance} {self.worst_group}" if self.instance is not None else repr(self.worst_group)
+
+    @property
+    def _places(self) -> str:
+        n = f"{self.support:,.0f}"
+        return f"in {n} sequences" if self.counts else f"at {n} places"
 
     @property
     def verdict(self) -> str:
@@ -120,7 +151,9 @@ class Entry:
         assert self.price is not None  # loading a model file relies on it to refuse a damaged report
         if self.status == "missed":
             return f"pulls, but is off by {self.miss}"
-        return "holds by itself" if self.price == 0 else "holds"
+        if self.price != 0 or self._model_agrees is None:
+            return "holds"
+        return "holds by itself" if self._model_agrees else "holds thanks to the others"
 
     @property
     def meaning(self) -> str:
@@ -132,7 +165,10 @@ class Entry:
                 "each": "its price is solved for each instance",
             }[self.status]
         if self.price == 0:
-            return "it costs nothing: the model agrees by itself"
+            if self._model_agrees is False and self.model_violation is not None:
+                off = self.amount(self.model_violation)
+                return f"it costs nothing: others make it hold, but the model alone is off by {off}"
+            return "it costs nothing" + (": the model agrees by itself" if self._model_agrees else "")
         factor = math.exp(min(abs(self.price), MOST))
         # Odds that hardly move need more digits.
         odds = f"{factor:.4g}" if factor < _HARDLY else f"{factor:.3g}"
@@ -151,7 +187,9 @@ class Entry:
         if self.groups > 1:
             effect += f" in the strongest of {self.groups} groups"
         if factor < _HARDLY:
-            effect += "; the model agrees almost by itself" if self.status == "met" else "; it has hardly any effect"
+            # Small at each firing: the data may agree, or the effort is shared by many.
+            agrees = self.status == "met" and self._model_agrees
+            effect += "; the model agrees almost by itself" if agrees else f"; it acts {self._places}"
         return effect
 
     @property
@@ -178,17 +216,34 @@ class Entry:
         return asdict(self) | {"verdict": self.verdict, "meaning": self.meaning}
 
 
-def numbers_of(entry: Entry) -> tuple[str, str, str, str]:
-    """Return support, model, projected and price as people write them; empty where there is none."""
+class Numbers(NamedTuple):
+    """The numbers of an entry as people write them; empty where there is none."""
+
+    support: str
+    model: str = ""
+    predicted: str = ""
+    projected: str = ""
+    pull: str = ""
+    price: str = ""
+
+
+def numbers_of(entry: Entry) -> Numbers:
+    """Return the numbers of an entry as people write them."""
+    support = f"{entry.support:,.0f}"
     if entry.projected is None or entry.price is None:
-        return f"{entry.support:,.0f}", "", "", ""
-    model = "" if entry.model is None else entry.amount(entry.model)
-    return f"{entry.support:,.0f}", model, entry.amount(entry.projected), signed(entry.price)
+        return Numbers(support)
+    model, predicted = ("" if m is None else entry.amount(m) for m in (entry.model, entry.predicted))
+    pull = "" if entry.pull is None else signed(entry.pull)
+    return Numbers(support, model, predicted, entry.amount(entry.projected), pull, signed(entry.price))
 
 
-def signed(price: float) -> str:
-    """Return two significant digits: the price of a constraint on thousands of rows is small, but moves them all."""
-    return f"{price:+.2f}" if abs(price) >= 0.1 or price == 0 else f"{price:+.2g}"
+def signed(value: float) -> str:
+    """Return a price or a pull with at least two significant digits: the price of a constraint on thousands of rows is
+    small, but moves them all."""
+    size = abs(value)
+    if size >= 100:
+        return f"{value:+,.0f}"
+    return f"{value:+.1f}" if size >= 10 else f"{value:+.2f}" if size >= 0.1 or value == 0 else f"{value:+.2g}"
 
 
 def drift_of(entry: Entry) -> str:
@@ -227,17 +282,25 @@ class ConstraintReport(Entries[Entry]):
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
         table.add_column("constraint", ratio=1)
         streamed = any(entry.drift is not None for entry in self.entries)
-        for heading in ("support", "model", "projected", "price", *(["drift"] if streamed else [])):
+        shown = [name for name in Numbers._fields if name not in self.empty]
+        for heading in (*shown, *(["drift"] if streamed else [])):
             table.add_column(heading, justify="right", no_wrap=True)
         table.add_column("verdict", max_width=26)
         for entry in self.entries:
             style = {"violated": "red", "rests": "yellow"}.get(entry.status, "")
             drift = [drift_of(entry)] if streamed else []
-            table.add_row(Text(entry.statement), *numbers_of(entry), *drift, Text(entry.full_verdict, style=style))
+            numbers = numbers_of(entry)._asdict()
+            cells = [numbers[name] for name in shown]
+            table.add_row(Text(entry.statement), *cells, *drift, Text(entry.full_verdict, style=style))
         return table
+
+    @property
+    def empty(self) -> frozenset[str]:
+        """The columns that no entry fills: streams predict nothing, and reports of older versions have no pulls."""
+        return frozenset(name for name in ("predicted", "pull") if all(getattr(e, name) is None for e in self.entries))
 
     def _repr_html_(self) -> str:
         from tiltfit.report.html.constraints import constraint_table
@@ -251,17 +314,19 @@ class ConstraintReport(Entries[Entry]):
         lines = []
         for entry in self.entries:
             lines.append(entry.statement)
-            support, model, projected, price = numbers_of(entry)
+            numbers = numbers_of(entry)
             if entry.projected is None:
-                lines.append(f"    support {support}; {entry.verdict}")
-            else:
-                groups = f" in {entry.groups} groups" if entry.groups > 1 else ""
-                drift = "" if entry.drift is None else f", drift {drift_of(entry)}"
-                of_model = f"model {model}, " if model else ""
-                lines.append(
-                    f"    {of_model}projected {projected}, price {price}, "
-                    f"support {support}{groups}{drift}; {entry.full_verdict}"
-                )
+                lines.append(f"    support {numbers.support}; {entry.verdict}")
+                continue
+            told = {name: value for name, value in numbers._asdict().items() if value}
+            told["support"] += f" in {entry.groups} groups" if entry.groups > 1 else ""
+            if entry.drift is not None:
+                told["drift"] = drift_of(entry)
+            shares, effort = (
+                ", ".join(f"{name} {told[name]}" for name in names if name in told)
+                for names in (("model", "predicted", "projected"), ("pull", "price", "support", "drift"))
+            )
+            lines += [f"    {shares}; {entry.full_verdict}", f"    {effort}"]
         return "\n".join(lines)
 
     def warn_unmet(self, stacklevel: int = 1, *, vectorizer: bool = True, followed: bool = True) -> None:

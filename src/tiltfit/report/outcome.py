@@ -26,11 +26,14 @@ def report_constraints(
     projection: Projection | None,
     classes: Sequence[object],
     unit: Unit,
+    gamma: float,
     roles: Mapping[int, str] | None = None,
+    predicted: FloatArray | None = None,
 ) -> ConstraintReport:
     """Return the report of a fit. ``model``: p on the touched instances of ``grounded``, and its expectations
-    (``Tilt.of_model``). ``roles``: how a method that does not follow constraints uses some of them, by number."""
-    rows = _Rows(grounded, model, projection, roles)
+    (``Tilt.of_model``); ``predicted``: those of the predicted labels (``Grounded.of_labels``). ``roles``: how a method
+    that does not follow constraints uses some of them, by number."""
+    rows = _Rows(grounded, model, projection, gamma, roles, predicted)
     entries: list[Entry] = []
     for number, constraint in enumerate(grounded.constraints):
         for target in constraint.relation.targets(classes):
@@ -47,15 +50,18 @@ class _Rows:
         grounded: Grounded,
         model: tuple[Marginals, FloatArray] | None,
         projection: Projection | None,
+        gamma: float,
         roles: Mapping[int, str] | None,
+        predicted: FloatArray | None,
     ) -> None:
         self._grounded, self._roles = grounded, roles
-        self._projection = projection
+        self._projection, self._predicted = projection, predicted
         if grounded.tilt is not None and model is not None and projection is not None:
             marginals, expectation = model
             self._model, _, unit = grounded.told(expectation, marginals)
             self._model_violation = grounded.tilt.violation(expectation) * unit
             self._told, self._support, self._unit = grounded.told(projection.expectation, projection.marginals)
+            self._pulls = gamma * self._support * projection.prices
 
     def entry(self, number: int, component: int, label: str | None, unit: Unit) -> Entry:
         g, constraint = self._grounded, self._grounded.constraints[number]
@@ -96,7 +102,15 @@ class _Rows:
             model_violation=float(np.max(of_model)),
             role=role,
             subject=event_subject(constraint, unit),
+            pull=float(self._pulls[rows].sum()),
+            predicted=self._mean_predicted(rows, support),
         )
+
+    def _mean_predicted(self, rows: IntArray, support: FloatArray) -> float | None:
+        """The mean over groups; None where the predicted labels do not tell."""
+        if self._predicted is None or not np.all(np.isfinite(self._predicted[rows])):
+            return None
+        return _mean(self._predicted[rows], support)
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:
@@ -106,13 +120,15 @@ def _mean(values: FloatArray, weights: FloatArray) -> float:
 def report_stream(
     ledger: Ledger,
     prices: FloatArray,
+    pulls: FloatArray,
     constraints: ConstraintSet,
     classes: Sequence[object],
     unit: Unit,
     apart: dict[int, float],
 ) -> ConstraintReport:
-    """Return the report of a stream, on the recent instances and their drift. ``prices``: of the ledger's rows;
-    ``apart``: supports of the constraints that have no rows, since they forbid labels or are about single instances."""
+    """Return the report of a stream, on the recent instances and their drift. ``prices``, ``pulls``: of the ledger's
+    rows; ``apart``: supports of the constraints that have no rows, since they forbid labels or are about single
+    instances."""
     owner = np.array([key[0] for key in ledger.keys], dtype=np.intp)
     component = np.array([key[1] for key in ledger.keys], dtype=np.intp)
     entries: list[Entry] = []
@@ -123,7 +139,7 @@ def report_stream(
             rows = np.flatnonzero((owner == number) & of_part & (ledger.column("recent_support") > 0))
             label = None if target.label is None else str(target.label)
             if len(rows):
-                entries.append(_stream_entry(ledger, prices, constraint, rows, label, unit))
+                entries.append(_stream_entry(ledger, prices, pulls, constraint, rows, label, unit))
             else:
                 status = "rests" if number not in apart else "each" if constraint.is_local else "rules"
                 sentence, met = describe(constraint, unit), apart.get(number, 0.0)
@@ -132,11 +148,20 @@ def report_stream(
 
 
 def _stream_entry(
-    ledger: Ledger, prices: FloatArray, constraint: Constraint, rows: IntArray, label: str | None, unit: Unit
+    ledger: Ledger,
+    prices: FloatArray,
+    pulls: FloatArray,
+    constraint: Constraint,
+    rows: IntArray,
+    label: str | None,
+    unit: Unit,
 ) -> Entry:
     support, recent = ledger.column("support")[rows], ledger.column("recent_support")[rows]
     of_p, of_q = ledger.told(rows, "p"), ledger.told(rows, "q")
-    violation = ledger.penalty.take(rows).violation(ledger.expectation(rows)) * ledger.unit(rows)
+    violation, of_model = (
+        ledger.penalty.take(rows).violation(ledger.expectation(rows, under)) * ledger.unit(rows, under)
+        for under in ("q", "p")
+    )
     hard = constraint.is_hard
     limit = _ERRORS * np.sqrt(0.25 / recent) if hard else MET
     status = "met" if np.all(violation <= limit) else ("learning" if hard else "missed")
@@ -157,5 +182,7 @@ def _stream_entry(
         worst_group=ledger.keys[rows[np.argmax(violation)]][2],
         counts=constraint.event.counts and constraint.of is None,
         drift=float(np.average(drift, weights=recent)) if known else None,
+        model_violation=float(np.max(of_model)) if known else None,
         subject=event_subject(constraint, unit),
+        pull=float(pulls[rows].sum()),
     )

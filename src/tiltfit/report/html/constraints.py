@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SIGNS = {"met": "✓", "rules": "✓", "each": "✓", "missed": "≈", "learning": "…", "violated": "✕", "rests": "–"}
 """Signs that distinguish verdicts without colour."""
 
+_NUMBERS = ("Model", "Predicted", "Projected", "Pull", "Price", "Support")
 _HARDLY = 1.005  # smaller factors would be shown as 1
 _ROWS = 150  # of a report
 _STATED = 100  # rows before any fit
@@ -38,8 +39,10 @@ _STATES = {
 }
 _ABOUT = {
     "Model": "its expectation under the model",
+    "Predicted": "its value for the labels that the model predicts",
     "Projected": "its expectation under the model tilted by all constraints",
-    "Price": "log-odds that it adds to its event at one firing: how hard the data fight it",
+    "Pull": "change of the objective for each unit that its target is raised: how hard the data fight it",
+    "Price": "log-odds that it adds to its event at one firing",
     "Support": "how often its condition fires",
     "Drift": "how far its expectation has moved recently",
 }
@@ -57,13 +60,14 @@ def constraint_table(
     sentence; ``pictures``: one per entry, in a separate column."""
     streamed = any(entry.drift is not None for entry in report)
     headings = ["Constraint", *(["Where it stands"] if pictures else []), *(["Target"] if targets else [])]
-    headings += ["Model", "Projected", "Price", "Support", *(["Drift"] if streamed else []), "Verdict"]
-    numeric = {"Model", "Projected", "Price", "Support", "Drift"}
+    shown = [name for name in _NUMBERS if name.lower() not in report.empty]
+    headings += [*shown, *(["Drift"] if streamed else []), "Verdict"]
+    numeric = {*_NUMBERS, "Drift"}
     columns = [Column(h, h in numeric, _ABOUT.get(h)) for h in headings]
     rows = []
     for k in range(len(report)) if only is None else only:
         entry = report[k]
-        support, model, projected, price = numbers_of(entry)
+        numbers = numbers_of(entry)._asdict()
         again = k > 0 and (report[k - 1].name, report[k - 1].sentence) == (entry.name, entry.sentence)
         row: list[Node | tuple[Node, ...]] = [_statement(entry, again)]
         if pictures:
@@ -71,7 +75,7 @@ def constraint_table(
         if targets:
             target = targets.get(key_of(entry))
             row.append(None if target is None else target.words)
-        row += [model, projected, (price, _meaning(entry)), support]
+        row += [(numbers["price"], _meaning(entry)) if h == "Price" else numbers[h.lower()] for h in shown]
         row += [drift_of(entry)] if streamed else []
         rows.append([*row, verdict(entry)])
     return table(caption, columns, rows, class_="constraints")
@@ -112,21 +116,21 @@ def constraints_section(account: Account) -> Element:
         "constraints",
         "Constraints",
         element("p", f"{_counts(report)} Figures are those of the data it was fitted on. The ",
-                element("em", "price"), " of a constraint is how hard the data fight it: nothing, where the model "
-                "agrees by itself."),
+                element("em", "pull"), " of a constraint is how hard the data fight it: nothing, where the model "
+                "agrees by itself. Its ", element("em", "price"), " is the share of that at one place."),
         element("figure", legend([("ring", "model"), ("dot", "projected"), ("band", "asked")])),
         constraint_table(report, targets, pictures, only=shown,
-                         caption="Targets, results and prices"),
+                         caption="Targets, results, pulls and prices"),
         left_out(len(report) - len(shown), "constraint"),
     )  # fmt: skip
 
 
 def most_telling(report: ConstraintReport, most: int) -> Sequence[int]:
-    """Return the entries to show, in their order: all, or those that are off, inactive or most expensive."""
+    """Return the entries to show, in their order: all, or those that are off, inactive or pull hardest."""
     if len(report) <= most:
         return range(len(report))
     rank = {"violated": 0, "rests": 1, "missed": 2}
-    order = sorted(range(len(report)), key=lambda k: (rank.get(report[k].status, 3), -abs(report[k].price or 0.0)))
+    order = sorted(range(len(report)), key=lambda k: (rank.get(report[k].status, 3), -report[k].resistance))
     return sorted(order[:most])
 
 
