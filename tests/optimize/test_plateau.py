@@ -33,18 +33,19 @@ def test_where_it_began_does_not_matter(start: float) -> None:
     assert found > 100
 
 
-def test_predictions_that_change_go_on() -> None:
+@pytest.mark.parametrize(("steady_from", "ends"), [(2, 2), (3, 3), (9, 4)])
+def test_predictions_that_change_go_on_for_a_while(steady_from: int, ends: int) -> None:
+    """From so many predictions on they stay the same; where only ties are left, the objective decides."""
     labels = [np.zeros(1000, dtype=np.intp)]
 
     def predict(_: object) -> np.ndarray:
         labels.append(labels[-1].copy())
-        if len(labels) < 7:
+        if len(labels) <= steady_from:
             labels[-1][:2] += 1  # two in a thousand
         return labels[-1]
 
-    found = rounds(Plateau(1e-3, predict), [1.0] * 200)
-    assert found == 6 * PERIOD  # five predictions that change, and a period without
-    assert len(labels) == 7  # one prediction a period
+    assert rounds(Plateau(1e-3, predict), [1.0] * 200) == ends * PERIOD
+    assert len(labels) == ends + 1  # one prediction a period
 
 
 def test_zero_never_ends() -> None:
