@@ -68,7 +68,9 @@ def _try(name: str, model: Model) -> None:
         n, labels, kinds = int(one.structure.last[-1]) + 1, model.n_labels, one.structure.n_kinds
         _same(name, "the shape of potentials(weights).node", np.shape(scores.node), (n, labels))
         edges = (kinds, labels, labels) if one.structure.has_edges else ()
-        _same(name, "the shape of potentials(weights).edge", np.shape(scores.edge), edges)  # of None: ()
+        _same(
+            name, "the shape of potentials(weights).edge", () if scores.edge is None else np.shape(scores.edge), edges
+        )
         back = one.pull(weights, np.zeros((n, labels)), np.zeros(edges) if edges else None)
         _same(name, "the shape of pull(weights, node, edge)", np.shape(back), (model.n_weights,))
     except TiltfitError:

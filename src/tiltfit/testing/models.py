@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from tiltfit.models.probe import probed
 from tiltfit.models.registry import Factory
 
 _STEP = 1e-5
-_CLOSE = {"rtol": 1e-5, "atol": 1e-6}  # central differences of smooth scores are off by the square of the step
-_SAME = {"rtol": 1e-9, "atol": 1e-10}  # sums in another order
 _LENGTHS = (3, 1, 4, 2)
 _TRIES = 3
 
@@ -50,9 +49,9 @@ def check_model(
         plain = _data(len(classes), sequences, rng, dense=dense)
         base = _base(plain, rng)
         try:
-            without = probed("checked", lambda plain=plain: make(plain, tuple(classes)), plain)
+            without = probed("checked", partial(make, plain, tuple(classes)), plain)
             based = replace(plain, base=base)
-            model = probed("checked", lambda based=based: make(based, tuple(classes)), based)
+            model = probed("checked", partial(make, based, tuple(classes)), based)
         except TiltfitError as error:
             raise AssertionError(str(error)) from error
         for _ in range(_TRIES):
@@ -66,7 +65,7 @@ def check_model(
 def _data(n_labels: int, sequences: bool, rng: np.random.Generator, *, dense: bool) -> LogLinear:
     """Zeros and ones, so that every kind of model can be about them."""
     X: Any = (rng.random((sum(_LENGTHS), 4)) < 0.5).astype(np.float64)
-    nodes = AttributeFeatures(X if dense else sparse.csr_matrix(X), n_labels, Workers())
+    nodes = AttributeFeatures(X if dense else sparse.csr_array(X), n_labels, Workers())
     if not sequences:
         return LogLinear(nodes, Independent(len(X)))
     kind = rng.integers(2, size=len(X)).astype(np.int32)
@@ -85,7 +84,7 @@ def _check_potentials(model: Model, without: Model, base: Potentials, weights: F
     before = _flat(first)
     _require(bool(np.all(np.isfinite(before))), "potentials are finite")
     _require(np.array_equal(weights, kept), "potentials leave the weights as they are")
-    close = np.allclose(before, _flat(without.potentials(weights)) + _flat(base), **_SAME)
+    close = _is_same(before, _flat(without.potentials(weights)) + _flat(base))
     _require(close, "potentials contain base: those with it are those without it plus base")
     first.node[:] = np.nan
     _require(np.array_equal(_flat(model.potentials(weights)), before), "potentials are the same when asked for again")
@@ -97,12 +96,13 @@ def _check_adjoint(model: Model, weights: FloatArray, rng: np.random.Generator) 
     node, edge = _directions(model, rng)
     slope = float(_flat(Potentials(node, edge)) @ (ahead - behind)) / (2 * _STEP)
     pulled = float(model.pull(weights, node, edge) @ along)
-    _require(bool(np.isclose(pulled, slope, **_CLOSE)), "pull is the adjoint of potentials", pulled, slope)
+    _require(_is_near(pulled, slope), "pull is the adjoint of potentials", pulled, slope)
 
 
 def _check_parts(model: Model, weights: FloatArray, rng: np.random.Generator) -> None:
     order = rng.permutation(len(model.structure)).astype(np.intp)
-    parts, scores, total = (order[:2], order[2:]), model.potentials(weights), 0.0
+    parts, scores = (order[:2], order[2:]), model.potentials(weights)
+    total = np.zeros(model.n_weights)
     node, _ = _directions(model, rng)
     kinds = model.structure.edge_zeros(model.n_labels)
     for part in parts:
@@ -111,25 +111,23 @@ def _check_parts(model: Model, weights: FloatArray, rng: np.random.Generator) ->
         _require(type(few) is type(model) and few.n_weights == model.n_weights, "take keeps the type and the weights")
         _require(len(few.structure) == len(part), "take keeps so many instances", len(few.structure), len(part))
         found = few.potentials(weights)
-        same = found.node.shape == scores.node[positions].shape and np.allclose(
-            found.node, scores.node[positions], **_SAME
-        )
-        _require(bool(same), "take gives the scores of the instances, in their order")
+        same = len(found.node) == len(positions) and _is_same(found.node, scores.node[positions])
+        _require(same, "take gives the scores of the instances, in their order")
         if scores.edge is not None and found.edge is not None:
-            _require(np.allclose(found.edge, scores.edge, **_SAME), "take keeps the scores of edges")
+            _require(_is_same(found.edge, scores.edge), "take keeps the scores of edges")
         total = total + few.pull(weights, node[positions], kinds)
     whole = model.pull(weights, node, kinds)
-    _require(np.allclose(total, whole, **_SAME), "pull of two parts is that of all", np.max(np.abs(total - whole)))
+    _require(_is_same(total, whole), "pull of two parts is that of all", np.max(np.abs(total - whole)))
 
 
 def _check_moments(model: Model, weights: FloatArray, rng: np.random.Generator) -> None:
     weight, along = rng.uniform(0.5, 2.0, len(model.structure)), rng.normal(size=len(weights))
     now = model.moments(weights, weight)
     right = float(weight @ model.structure.infer(model.potentials(weights), model.workers).log_z)
-    _require(bool(np.isclose(now.log_z, right, **_SAME)), "moments sum ω·log Z", now.log_z, right)
+    _require(_is_same(now.log_z, right), "moments sum ω·log Z", now.log_z, right)
     ahead, behind = (model.moments(weights + side * _STEP * along, weight).log_z for side in (1, -1))
     slope, found = (ahead - behind) / (2 * _STEP), float(now.expectation @ along)
-    _require(bool(np.isclose(found, slope, **_CLOSE)), "moments are the gradient of Σ ω·log Z", found, slope)
+    _require(_is_near(found, slope), "moments are the gradient of Σ ω·log Z", found, slope)
 
 
 def _directions(model: Model, rng: np.random.Generator) -> tuple[FloatArray, FloatArray | None]:
@@ -140,6 +138,16 @@ def _directions(model: Model, rng: np.random.Generator) -> tuple[FloatArray, Flo
 
 def _positions(model: Model, instances: IntArray) -> IntArray:
     return np.concatenate([np.arange(model.structure.first[i], model.structure.last[i] + 1) for i in instances])
+
+
+def _is_near(found: float, right: float) -> bool:
+    """Equal but for the error of central differences, the square of the step."""
+    return bool(np.isclose(found, right, rtol=1e-5, atol=1e-6))
+
+
+def _is_same(found: FloatArray | float, right: FloatArray | float) -> bool:
+    """Equal but for sums in another order."""
+    return bool(np.allclose(found, right, rtol=1e-9, atol=1e-10))
 
 
 def _flat(scores: Potentials) -> FloatArray:

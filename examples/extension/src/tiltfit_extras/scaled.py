@@ -23,22 +23,16 @@ class Scaled(Model):
     """``plain``: the log-linear model λ·f(x, y). Weights: λ, then t."""
 
     plain: Any
-
-    @property
-    def structure(self) -> Any:
-        return self.plain.structure
-
-    @property
-    def base(self) -> Potentials | None:
-        return self.plain.base
+    structure: Any
+    base: Potentials | None
 
     @property
     def n_labels(self) -> int:
-        return self.plain.n_labels
+        return int(self.plain.n_labels)
 
     @property
     def n_weights(self) -> int:
-        return self.plain.n_weights + 1
+        return int(self.plain.n_weights) + 1
 
     def potentials(self, weights: FloatArray) -> Potentials:
         own, scale = self.plain.features.score(weights[:-1]), np.exp(weights[-1])
@@ -50,12 +44,13 @@ class Scaled(Model):
         return np.append(of_lambda, weights[:-1] @ of_lambda)
 
     def take(self, instances: npt.NDArray[np.intp]) -> Scaled:
-        return replace(self, plain=self.plain.take(instances))
+        few = self.plain.take(instances)
+        return replace(self, plain=few, structure=few.structure, base=few.base)
 
 
 def make(plain: Any, classes: tuple[Any, ...]) -> Scaled:
     """The model on data that are encoded as ``plain``."""
-    return Scaled(plain)
+    return Scaled(plain, plain.structure, plain.base)
 
 
 register_model("scaled", make)

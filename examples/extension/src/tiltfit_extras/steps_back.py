@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit import Event, register_event
+
+FloatArray = npt.NDArray[np.float64]
 
 
 @register_event
@@ -24,7 +27,7 @@ class StepsBack(Event):
     def names(self) -> tuple[str, ...]:
         return self.order
 
-    def tables(self, classes: Sequence[object]) -> list[tuple[str, npt.NDArray[np.float64]]]:
+    def tables(self, classes: Sequence[object]) -> list[tuple[Literal["all", "first", "last", "edge"], FloatArray]]:
         place = {label: k for k, label in enumerate(self.order)}
         back = [[a in place and b in place and place[b] < place[a] for b in classes] for a in classes]
         return [("edge", np.array(back, dtype=np.float64))]
