@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tiltfit.explain.disputes import disputes as disputes
     from tiltfit.explain.influence import leave_one_out as leave_one_out
     from tiltfit.explain.influence import sensitivity as sensitivity
+    from tiltfit.inference.potentials import Potentials as Potentials
     from tiltfit.inference.statistic import Statistic as Statistic
     from tiltfit.inference.statistics import register_statistic as register_statistic
     from tiltfit.language.condition import Condition as Condition
@@ -52,7 +53,15 @@ if TYPE_CHECKING:
     from tiltfit.language.event import register_event as register_event
     from tiltfit.language.expect import expect as expect
     from tiltfit.methods.catalogue import register_method as register_method
+    from tiltfit.methods.history import Fit as Fit
+    from tiltfit.methods.history import Journal as Journal
+    from tiltfit.methods.history import Round as Round
+    from tiltfit.methods.method import Method as Method
+    from tiltfit.methods.method import Run as Run
+    from tiltfit.methods.method import Training as Training
+    from tiltfit.models.model import Model as Model
     from tiltfit.models.registry import register_model as register_model
+    from tiltfit.optimize.result import Stop as Stop
     from tiltfit.penalties.penalty import Penalty as Penalty
     from tiltfit.penalties.penalty import register_penalty as register_penalty
     from tiltfit.report.html.page import Page as Page
@@ -93,6 +102,11 @@ _HOME = {
     "register_condition": "tiltfit.language.condition",
     "register_event": "tiltfit.language.event",
     "register_penalty": "tiltfit.penalties.penalty",
+    **dict.fromkeys(["Method", "Run", "Training"], "tiltfit.methods.method"),
+    **dict.fromkeys(["Fit", "Journal", "Round"], "tiltfit.methods.history"),
+    "Stop": "tiltfit.optimize.result",
+    "Model": "tiltfit.models.model",
+    "Potentials": "tiltfit.inference.potentials",
     "suggest": "tiltfit.suggesting.suggest",
     "Suggestions": "tiltfit.suggesting.suggestions",
     **dict.fromkeys(

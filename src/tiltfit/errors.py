@@ -1,8 +1,8 @@
 """Every exception and warning that tiltfit raises on purpose.
 
 All messages follow one pattern: what is wrong, which object (by name), what would work. What a program needs to know
-besides the message is in attributes: ``parameter``, ``instance``, ``instances`` and ``constraint``. Never search a
-message for it.
+besides the message is in attributes: ``parameter``, ``instance``, ``instances``, ``constraint`` and ``missing``. Never
+search a message for it.
 
 ``TiltfitError``
     ``ConstraintError``       a statement that cannot be right as it stands
@@ -25,9 +25,10 @@ from __future__ import annotations
 
 import copy
 import difflib
+import inspect
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 
@@ -44,6 +45,8 @@ class _Details(Exception):
         The indices of all that are known to be at fault, ``instance`` first; empty if it is None.
     constraint : str or None
         The title of the constraint that is at fault.
+    missing : (str, str) or None
+        The kind and the name of something that no installed package registers: ``("penalty", "huber")``.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class _Details(Exception):
         instance: int | None = None,
         instances: Iterable[int] = (),
         constraint: str | None = None,
+        missing: tuple[str, str] | None = None,
     ) -> None:
         super().__init__(*args)
         found = tuple(map(int, instances))
@@ -60,10 +64,16 @@ class _Details(Exception):
         self.instances = found if instance is None else (int(instance), *(i for i in found if i != instance))
         self.instance = self.instances[0] if self.instances else None
         self.constraint = constraint
+        self.missing = missing
 
     def with_message(self, message: str, **details: Any) -> Self:
         """Return the same error with another message, and with other ``details`` (as of the constructor), if any."""
-        kept = {"parameter": self.parameter, "instances": self.instances, "constraint": self.constraint}
+        kept = {
+            "parameter": self.parameter,
+            "instances": self.instances,
+            "constraint": self.constraint,
+            "missing": self.missing,
+        }
         changed = copy.copy(self)
         _Details.__init__(changed, message, **(kept | details))
         return changed
@@ -106,7 +116,7 @@ class DataFileError(FileError):
 
 
 class ModelFileError(FileError):
-    """A model file that is damaged, hostile or of an unknown version."""
+    """A model file that is damaged, hostile, of an unknown version, or in need of an extension that is missing."""
 
 
 class TiltfitWarning(_Details, UserWarning):
@@ -144,6 +154,23 @@ def warn_user(message: str, category: type[TiltfitWarning], **details: Any) -> N
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("tiltfit."):
         level, frame = level + 1, frame.f_back
     warnings.warn(category(message, **details), stacklevel=level + 1)
+
+
+def check_arguments(function: Callable[..., Any], who: str, *names: str) -> None:
+    """Refuse a function of an extension that cannot be called with these arguments.
+
+    >>> check_arguments(lambda x: x, "fit of method='mine'", "training", "start")
+    Traceback (most recent call last):
+    tiltfit.errors.DataError: fit of method='mine' must take the arguments (training, start), but takes (x).
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # of something compiled, which does not tell
+        return
+    try:
+        signature.bind(*names)
+    except TypeError:
+        raise DataError(f"{who} must take the arguments ({', '.join(names)}), but takes {signature}.") from None
 
 
 def nearest(name: object, known: Iterable[object], *, cutoff: float = 0.6) -> str | None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
-from tiltfit.errors import ConstraintError, TiltfitWarning, did_you_mean, warn_user
+from tiltfit.errors import ConstraintError, TiltfitError, TiltfitWarning, did_you_mean, warn_user
 
 GROUP = "tiltfit.extensions"
 T = TypeVar("T")
@@ -49,7 +49,7 @@ class Registry(Mapping[str, T]):
     Looking up a name that is unknown, or listing all names, loads the installed extensions first.
     """
 
-    def __init__(self, kind: str, error: type[Exception] = ConstraintError) -> None:
+    def __init__(self, kind: str, error: type[TiltfitError] = ConstraintError) -> None:
         self.kind = kind
         self._error = error
         self._entries: dict[str, T] = {}
@@ -78,7 +78,8 @@ class Registry(Mapping[str, T]):
         if name in self:
             return self._entries[name]  # type: ignore[index]
         raise self._error(
-            f"There is no {self.kind} {name!r}; known are {', '.join(sorted(self))}.{did_you_mean(name, self)}"
+            f"There is no {self.kind} {name!r}; known are {', '.join(sorted(self))}.{did_you_mean(name, self)}",
+            missing=(self.kind, str(name)),
         )
 
     @property

@@ -18,6 +18,7 @@ from tiltfit import (
     TiltClassifier,
     TiltTagger,
     expect,
+    load,
     register_condition,
     register_event,
     register_method,
@@ -25,8 +26,17 @@ from tiltfit import (
     register_penalty,
     word,
 )
-from tiltfit.errors import ConstraintError, ConstraintFileError, TiltfitWarning, UnknownLabelError, UnsupportedError
+from tiltfit.errors import (
+    ConstraintError,
+    ConstraintFileError,
+    ModelFileError,
+    NotSavedWarning,
+    TiltfitWarning,
+    UnknownLabelError,
+    UnsupportedError,
+)
 from tiltfit.language.schema import constraint_schema
+from tiltfit.language.sentences import describe
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.method import Method
 from tiltfit.models.registry import MODELS, model_names
@@ -302,7 +312,7 @@ def test_an_event_with_the_least_code() -> None:
     event = register_event(Into)("x")
     check_event(event, ["x", "y"])
     said = ConstraintSet((expect.event(event, given=word("b")).at_most(0.3), expect.event(event).about(0.5)))
-    assert str(said[0]) == 'at most 30% of tokens reading "b" are entries'
+    assert str(said[0]) == 'at most 30% of transitions into tokens reading "b" are entries'
     assert repr(said[1]) == "expect.event(Into(label='x', least=1)).about(0.5)"
     assert 'into = { label = "x" }' in said.to_toml()  # a default is left out
     assert ConstraintSet.from_toml(said.to_toml()) == said
@@ -573,3 +583,122 @@ def test_threads_wait_for_an_extension_that_another_one_loads() -> None:
 @pytest.mark.usefixtures("slow_extension")
 def test_every_way_to_look_up_a_name_loads_extensions(look: Any) -> None:
     assert look()
+
+
+# A process without the package
+
+
+def saved(tmp_path: Any, constraints: list[Any], **parameters: Any) -> Any:
+    """A model file whose extension is then removed."""
+    path = tmp_path / "m.tilt"
+    TiltClassifier(constraints, classes=["x", "y"], **parameters).fit(TEXTS, [None, None, "x", "y"]).save(path)
+    return path
+
+
+def unregistered() -> Any:
+    return dataclass(frozen=True)(type("Longer", (_LongerThan,), {"__annotations__": {"n": int}}))
+
+
+def forget(**names: str) -> None:
+    known = {"penalty": PENALTIES, "condition": Condition.registry, "event": Event.registry, "method": METHODS}
+    for kind, name in names.items():
+        known[kind].remove(name)
+
+
+def as_vector(training: Any, start: Any, run: Any) -> Any:
+    return METHODS["ap"].fit(training, start, run)
+
+
+def test_a_model_file_names_the_extension_that_is_missing(tmp_path: Any) -> None:
+    LongerThan = register_condition(unregistered())
+    register_penalty("near", l2)
+    register_method(Method("descend", "descent", as_vector))
+
+    @register_event
+    @dataclass(frozen=True)
+    class Is(Event):
+        key = "is_x"
+        is_sequence = False
+
+        def tables(self, classes: Any) -> Any:
+            return [("all", np.array([1.0, 0.0]))]
+
+    given = expect("x", given=word("a"))
+    cases: dict[tuple[str, str], tuple[list[Any], dict[str, Any]]] = {
+        ("penalty", "near"): ([given.about(0.9, penalty="near")], {}),
+        ("condition", "longer_than"): ([expect("x", given=word("a") & ~LongerThan(1)).about(0.9)], {}),
+        ("event", "is_x"): ([expect.event(Is()).about(0.9)], {}),
+        ("method", "descend"): ([given.about(0.9)], {"method": "descend"}),
+    }
+    paths = {}
+    for k, (what, (said, parameters)) in enumerate(cases.items()):
+        (tmp_path / str(k)).mkdir()
+        paths[what] = saved(tmp_path / str(k), said, **parameters)
+        load(paths[what])
+    for what in cases:
+        forget(**dict([what]))
+        kind, name = what
+        with pytest.raises(ModelFileError, match=rf"m\.tilt needs the {kind} '{name}', which no installed") as caught:
+            load(paths[what])
+        assert caught.value.missing == what
+        assert "damaged" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        ('label = "x"\ngiven = { longer_than = 3 }\nabout = 0.9', ("condition", "longer_than")),
+        ('label = "x"\ngiven = { not = { longer_than = 3 } }\nabout = 0.9', ("condition", "longer_than")),
+        ('label = "x"\nabout = 0.9\npenalty = "pseudo_huber"', ("penalty", "pseudo_huber")),
+        ("changes_back = true\nabout = 0.9", ("event", "changes_back")),
+        ('label = "x"\nof = { changes_back = true }\nabout = 0.9', ("event", "changes_back")),
+    ],
+)
+def test_a_constraint_file_says_that_an_extension_may_be_missing(line: str, missing: tuple[str, str]) -> None:
+    with pytest.raises(ConstraintFileError, match="If it is from an extension, install the package") as caught:
+        ConstraintSet.from_toml(f"[[constraint]]\n{line}\n")
+    assert caught.value.missing == missing
+
+
+def test_what_is_not_registered_is_called_by_its_name_when_it_is_not_saved(tmp_path: Any) -> None:
+    Plain = unregistered()
+    found = TiltClassifier([expect("x", given=Plain(1)).about(0.9)], classes=["x", "y"]).fit(TEXTS)
+    name = Plain.__name__
+    with pytest.warns(
+        NotSavedWarning, match=rf"of more than 1 words are x', whose condition {name} is not reg"
+    ) as caught:
+        found.save(tmp_path / "m.tilt")
+    assert "when(" not in str(caught[0].message)
+    again = load(tmp_path / "m.tilt")
+    assert again.predict(TEXTS).tolist() == found.predict(TEXTS).tolist()
+    with pytest.raises(UnsupportedError, match=f"could not hold the constraint .* condition {name} is not registered"):
+        again.project(TEXTS)
+    with pytest.warns(NotSavedWarning, match=f"condition {name} is not registered"):  # and not in the next file either
+        again.save(tmp_path / "n.tilt")
+
+
+def test_a_share_of_transitions_is_called_one() -> None:
+    @register_event
+    @dataclass(frozen=True)
+    class Rises(Event):
+        key = "rises"
+        plural = "rises"
+
+        def tables(self, classes: Any) -> Any:
+            return [("edge", np.triu(np.ones((len(classes),) * 2), 1))]
+
+    @register_event
+    @dataclass(frozen=True)
+    class Needs(Event):
+        key = "needs"
+        plural = "steps to b"
+
+        def tables(self, classes: Any) -> Any:
+            classes.index("b")
+            return [("edge", np.zeros((len(classes),) * 2))]
+
+    assert describe(expect.event(Rises()).at_most(0.2), "tokens") == "at most 20% of transitions are rises"
+    said = describe(expect.event(Rises(), given=word("a")).at_most(0.2), "tokens")
+    assert said == 'at most 20% of transitions into tokens reading "a" are rises'
+    # An event that does not name the labels it needs has no tables before there are classes.
+    assert describe(expect.event(Needs()).at_most(0.2), "tokens") == "at most 20% of tokens are steps to b"

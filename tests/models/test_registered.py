@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 from tests.oracles.tilts import label_features, label_tilt
 
-from tiltfit import TiltClassifier, TiltTagger, expect, register_model, why, word
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit import TiltClassifier, TiltTagger, expect, load, register_model, why, word
+from tiltfit.errors import DataError, ModelFileError, UnsupportedError
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
@@ -23,6 +24,7 @@ from tiltfit.models.model import Model
 from tiltfit.models.registry import MODELS
 from tiltfit.penalties import interval
 from tiltfit.penalties.stacked import stack
+from tiltfit.storage import container
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,8 @@ class Hidden(Model):
 
 
 def make(plain, classes):
-    return Hidden(plain.features.nodes.X.toarray(), len(classes), plain.structure, plain.base)
+    X = plain.features.nodes.X
+    return Hidden(X.toarray() if issparse(X) else X, len(classes), plain.structure, plain.base)
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +147,7 @@ def test_a_tagger_takes_its_word():
     assert found.predict([["puck"], ["bat"]]) == [["hockey"], ["baseball"]]
 
 
-def test_refusals_name_what_would_work(tmp_path):
+def test_refusals_name_what_would_work():
     for options in ({"solver": "alternating"}, {"solver": "online"}):
         with pytest.raises(UnsupportedError, match="linear in the weights.*Use solver='joint'"):
             TiltClassifier(SAID, model="hidden", **options).fit(TEXTS)
@@ -152,21 +155,150 @@ def test_refusals_name_what_would_work(tmp_path):
         TiltClassifier(SAID, model="hidden", method="codl").fit(TEXTS)
     with pytest.raises(UnsupportedError, match="method='em' cannot train model='hidden'"):
         TiltClassifier(model="hidden", method="em", classes=["a", "b"]).fit(TEXTS)
-    with pytest.raises(UnsupportedError, match="'hidden_chain' is not supported"):
+    with pytest.raises(
+        UnsupportedError, match="'hidden_chain' is a model of TiltTagger, for sequences.*sequences=False"
+    ):
         TiltClassifier(SAID, model="hidden_chain").fit(TEXTS)
+    with pytest.raises(UnsupportedError, match="'hidden' is a model of TiltClassifier, for doc.*sequences=True"):
+        TiltTagger(SAID, model="hidden").fit([["puck"], ["bat"]])
     with pytest.raises(DataError, match="There is a model 'maxent' already, tiltfit.models.log_linear.LogLinear"):
         register_model("maxent", make)
     with pytest.raises(DataError, match=r"There is a model 'hidden' already, .*\.make: register"):
-        register_model("hidden", Hidden)
+        register_model("hidden", lambda plain, classes: None)
     with pytest.raises(DataError, match=r"model='other' needs a function make\(plain, classes\), but got None"):
         register_model("other", None)
     with pytest.raises(DataError, match="The name of a model must be a non-empty string, but is 3"):
         register_model(3, make)
     found = TiltClassifier(SAID, model="hidden").fit(TEXTS)
-    with pytest.raises(UnsupportedError, match="a model file cannot hold it"):
-        found.save(tmp_path / "m.tilt")
     with pytest.raises(UnsupportedError, match="cannot be explained"):
         why(found, TEXTS[0])
+
+
+MATRIX = np.random.default_rng(0).normal(size=(6, 3))
+TOKENS = [["the", "puck"], ["a", "bat"], ["puck"], ["the", "bat"]]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "X", "y"),
+    [
+        (TiltClassifier(SAID, model="hidden", random_state=0), TEXTS, None),
+        (TiltClassifier(model="hidden", random_state=0), MATRIX, [0, 1] * 3),
+        (TiltTagger(SAID, model="hidden_chain", random_state=0), TOKENS, None),
+    ],
+    ids=["texts", "matrix", "sequences"],
+)
+def test_a_file_holds_its_name_and_its_weights(tmp_path, estimator, X, y):
+    found = estimator.fit(X, y)
+    found.save(tmp_path / "m.tilt")
+    again = load(tmp_path / "m.tilt")
+    np.testing.assert_array_equal(again.weights_, found.weights_)
+    assert list(again.predict(X)) == list(found.predict(X))
+    shares = "predict_marginals" if isinstance(found, TiltTagger) else "predict_proba"
+    for use in (shares, "project"):
+        for one, other in zip(getattr(again, use)(X), getattr(found, use)(X), strict=True):
+            np.testing.assert_array_equal(one, other)
+    again.save(tmp_path / "again.tilt")
+    np.testing.assert_array_equal(load(tmp_path / "again.tilt").weights_, found.weights_)
+
+
+def test_a_file_whose_model_is_not_registered_says_so(tmp_path):
+    TiltClassifier(SAID, model="hidden").fit(TEXTS).save(tmp_path / "m.tilt")
+    MODELS.remove("hidden")
+    with pytest.raises(ModelFileError, match=r"m\.tilt needs the model 'hidden', which no installed package") as caught:
+        load(tmp_path / "m.tilt")
+    assert caught.value.missing == ("model", "hidden")
+
+
+@pytest.mark.parametrize("weights", [np.array([[1.0]]), np.array([np.nan]), None])
+def test_a_file_with_wrong_weights_is_damaged(tmp_path, weights):
+    TiltClassifier(SAID, model="hidden").fit(TEXTS).save(tmp_path / "m.tilt")
+    document, arrays = container.read(tmp_path / "m.tilt")
+    kept = {name: array for name, array in arrays.items() if name != "weights"}
+    container.write(tmp_path / "m.tilt", document, kept | ({} if weights is None else {"weights": weights}))
+    with pytest.raises(ModelFileError, match=r"m\.tilt is damaged"):
+        load(tmp_path / "m.tilt")
+
+
+def test_weights_of_another_version_of_the_model_are_refused():
+    found = TiltClassifier(SAID, model="hidden").fit(TEXTS)
+    found.weights_ = found.weights_[:-1]
+    with pytest.raises(
+        DataError, match=r"model='hidden' of a package is wrong: it has \d+ weights here, but \d+ were fi"
+    ):
+        found.predict(TEXTS)
+
+
+class Wrong(Hidden):
+    """A model with one mistake."""
+
+
+def wrong(**parts):
+    kind = type("Wrong", (Wrong,), parts)
+    return lambda plain, classes: kind(plain.features.nodes.X.toarray(), len(classes), plain.structure, plain.base)
+
+
+def fail(self, weights):
+    raise KeyError("no such layer")
+
+
+MISTAKES = {
+    "nothing": (lambda plain, classes: None, r"make\(plain, classes\) must return a tiltfit.Model, but returned None"),
+    "no model": (lambda plain, classes: plain.structure, "Independent has no structure. Inherit from tiltfit.Model"),
+    "array": (
+        wrong(potentials=lambda self, w: np.zeros((1, 2))),
+        r"a tiltfit.Potentials, but returned an array of .*1, 2",
+    ),
+    "none": (wrong(potentials=lambda self, w: None), "must return a tiltfit.Potentials, but returned None"),
+    "transposed": (
+        wrong(potentials=lambda self, w: Potentials(np.zeros((2, 1)))),
+        r"\.node must be \(1, 2\), but is \(2, 1\)",
+    ),
+    "edges": (
+        wrong(potentials=lambda self, w: Potentials(np.zeros((1, 2)), np.zeros((1, 2, 2)))),
+        r"\.edge must be \(\), but is \(1, 2, 2\)",
+    ),
+    "pull": (
+        wrong(pull=lambda self, w, node, edge=None: node),
+        r"pull\(weights, node, edge\) must be \(\d+,\), but is \(1, 2\)",
+    ),
+    "take": (wrong(take=lambda self, instances: self.X[instances]), "take must return a Wrong, but returned array"),
+    "labels": (wrong(n_labels=3), "n_labels must be 2, but is 3"),
+    "weights": (wrong(n_weights=0.5), "n_weights must be a whole number of at least 1, but is 0.5"),
+    "rows": (
+        lambda plain, classes: Hidden(np.zeros((1, 2)), 2, Independent(1)),
+        "the number of instances of structure must be 8, but is 1",
+    ),
+    "no factory": (
+        lambda plain, classes: plain.nothing,
+        r"make\(plain, classes\) failed with AttributeError: .*nothing",
+    ),
+    "failure": (wrong(potentials=fail), "failed on the first instance with KeyError: 'no such layer'"),
+}
+
+
+@pytest.mark.parametrize("mistake", list(MISTAKES))
+def test_a_wrong_model_is_named_before_the_work(mistake):
+    factory, why = MISTAKES[mistake]
+    register_model("w", factory)
+    try:
+        with pytest.raises(DataError, match=f"model='w' of a package is wrong: .*{why}"):
+            TiltClassifier(SAID, model="w", vectorizer="binary").fit(TEXTS)
+    finally:
+        MODELS.remove("w")
+
+
+def test_a_factory_takes_two_arguments():
+    with pytest.raises(
+        DataError, match=r"make of model='w' must take the arguments \(plain, classes\), but takes \(plain\)"
+    ):
+        register_model("w", lambda plain: plain)
+
+
+def test_a_second_fit_with_other_features_does_not_meet_the_weights_of_the_first():
+    found = TiltClassifier(model="hidden", random_state=0)
+    for width in (2, 3):
+        found.fit(MATRIX[:, :width], [0, 1] * 3, dev=(MATRIX[:, :width], [0, 1] * 3))
+        assert len(found.predict(MATRIX[:, :width])) == 6
 
 
 def test_a_fitted_model_that_this_process_does_not_know_is_named():

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import tiltfit
-from tiltfit import TiltClassifier, expect, register_method, word
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit import Event, Statistic, TiltClassifier, TiltTagger, expect, register_event, register_method, word
+from tiltfit.errors import DataError, TiltfitWarning, UnsupportedError
+from tiltfit.methods import method as method_module
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Method
+from tiltfit.methods.start import STARTS
 from tiltfit.optimize.result import Stop
 from tiltfit.testing import check_method
 from tiltfit.testing.methods import _Watched
@@ -135,3 +137,104 @@ def test_a_registered_method_is_a_word_like_any_other():
 def test_what_cannot_be_registered(method, why):
     with pytest.raises(DataError, match=why):
         tiltfit.register_method(method)
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ({"constraints": "follow"}, "'follow' is not known; known are followed, .*Did you mean \"followed\""),
+        ({"needs": ("vote",)}, r"needs=\('vote',\) of method='f': 'vote' is not known.*Did you mean \"votes\""),
+        ({"needs": "votes"}, "needs='votes' of method='f' must be a tuple of words"),
+        ({"trains": ("generativ",)}, 'Did you mean "generative"'),
+        ({"inference": ("sample",)}, 'Did you mean "sampled"'),
+        ({"solvers": ("auto", "jont")}, 'Did you mean "joint"'),
+        ({"start": "zero"}, 'Did you mean "zeros"'),
+    ],
+)
+def test_misspelt_words_of_a_method_are_refused(words, why):
+    with pytest.raises(DataError, match=why):
+        Method("f", "F", patient, **words)
+
+
+def test_words_of_a_method_are_those_that_estimators_know():
+    assert method_module._WORDS["start"] == STARTS
+    assert method_module._WORDS["solvers"] == METHODS["ap"].solvers
+
+
+def test_fit_takes_three_arguments():
+    with pytest.raises(
+        DataError, match=r"fit of method='f' must take the arguments \(training, start, run\), but takes \(t"
+    ):
+        Method("f", "F", lambda training, start: None)
+
+
+RESULTS = {
+    "nothing": (lambda fit: None, "must return a tiltfit.Fit, such as Journal.finished makes, but returned None"),
+    "weights": (lambda fit: fit.weights, "must return a tiltfit.Fit"),
+    "too few": (lambda fit: replace(fit, weights=fit.weights[1:]), r"array of \d+ floats, but they have the shape"),
+    "whole numbers": (lambda fit: replace(fit, weights=fit.weights.astype(int)), "and the type int64"),
+    "words": (lambda fit: replace(fit, stop="done"), "by a tiltfit.Stop, such as Stop.CONVERGED, but says 'done'"),
+    "list": (lambda fit: replace(fit, history=list(fit.history)), "a tuple of tiltfit.Round, but it is"),
+    "other": (lambda fit: replace(fit, history=(1, 2)), "a tuple of tiltfit.Round, but it is"),
+}
+
+
+@pytest.mark.parametrize("result", list(RESULTS))
+def test_a_result_that_is_none_is_named(result):
+    change, why = RESULTS[result]
+    wrong = replace(spoilt(lambda training, fit: change(fit)), name="f")
+    with pytest.raises(AssertionError, match=f"method='f' breaks a promise: fit .*{why}"):
+        check_method(wrong)
+    register_method(wrong)
+    try:
+        with pytest.raises(DataError, match=f"fit of method='f' .*{why}"):
+            TiltClassifier([expect("a", given=word("puck")).about(0.9)], method="f", classes=["a", "b"]).fit(
+                ["puck", "b"]
+            )
+    finally:
+        METHODS.remove("f")
+
+
+class Mixed(Statistic):
+    """The product of the first and the last label: only sampling can do it."""
+
+    name = "mixed"
+
+    def count(self, labels):
+        return float(labels[0] * labels[-1])
+
+
+def test_a_method_meets_a_sampled_q_only_if_it_says_that_it_can():
+    @register_event
+    @dataclass(frozen=True)
+    class IsMixed(Event):
+        key = "is_mixed"
+
+        def statistic(self, classes):
+            return Mixed()
+
+    met = []
+
+    def meet(training, start, run):
+        met.append(training.problem.is_sampled)
+        return METHODS["ap"].fit(training, start, replace(run, max_iter=2))
+
+    X = [["a", "b", "c"], ["b", "c"]]
+    said = [expect.event(IsMixed()).at_most(0.5), expect("x", given=word("a")).about(0.9)]
+    try:
+        for can in (("exact",), ("exact", "sampled")):
+            register_method(Method("meets", "M", meet, inference=can))
+            tagger = TiltTagger(said, classes=["x", "y"], method="meets", random_state=0)
+            if "sampled" in can:
+                with pytest.warns(TiltfitWarning):
+                    tagger.fit(X)
+            else:
+                with pytest.raises(
+                    UnsupportedError, match="method='meets' cannot work where q is sampled.*method='ap'"
+                ):
+                    tagger.fit(X)
+            METHODS.remove("meets")
+    finally:
+        METHODS.remove("meets")
+        Event.registry.remove("is_mixed")
+    assert met == [True]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from tiltfit_extras import CONTINUATION, ChangesBack, Huber, LongerThan
+from tiltfit_extras import CONTINUATION, ChangesBack, Huber, LongerThan, StepsBack
+from tiltfit_extras.scaled import make
 
-from tiltfit.testing import check_condition, check_event, check_method, check_penalty
+from tiltfit.testing import check_condition, check_event, check_method, check_model, check_penalty
 
 
 def test_huber() -> None:
@@ -23,5 +24,17 @@ def test_changes_back() -> None:
     assert returns.count(np.array([0, 1, 0, 0, 1, 1, 0, 1])) == 2
 
 
+def test_steps_back() -> None:
+    check_event(StepsBack(("author", "title")), ["author", "date", "title"])
+    ((place, table),) = StepsBack(("b", "a")).tables(["a", "b", "c"])
+    assert place == "edge"
+    assert table.tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+
+
 def test_continuation() -> None:
     check_method(CONTINUATION)
+
+
+def test_scaled() -> None:
+    check_model(make)
+    check_model(make, sequences=True)

@@ -5,10 +5,13 @@ The second half runs in a process that never imports ``tiltfit_extras`` by itsel
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import numpy as np
 
 TEXTS = [
     "the goalie stopped the puck and the crowd went wild over there",
@@ -38,7 +41,7 @@ about = 0.6
 
 def write(folder: Path) -> None:
     """Fit, report and save, with the classes of the extension."""
-    from tiltfit_extras import ChangesBack, LongerThan
+    from tiltfit_extras import ChangesBack, LongerThan, StepsBack
 
     from tiltfit import ConstraintSet, TiltClassifier, TiltTagger, expect, word
 
@@ -60,6 +63,23 @@ def write(folder: Path) -> None:
     )
     print(tagger.fit(SENTENCES).constraint_report_)
     tagger.save(folder / "tagger.tilt")
+    scaled = TiltClassifier(said, model="scaled", random_state=0).fit(TEXTS)
+    scaled.save(folder / "scaled.tilt")
+    (folder / "scaled.json").write_text(
+        json.dumps([scaled.predict_proba(TEXTS).tolist(), scaled.project(TEXTS).tolist()])
+    )
+    chain = TiltTagger(
+        [
+            expect("author", given=word("Smith") | word("Doe")).about(0.9),
+            expect("title", given=word("On")).about(0.9),
+            expect.event(StepsBack(("author", "title"))).at_most(0.1),
+        ],
+        classes=["author", "title"],
+        model="scaled_chain",
+        random_state=0,
+    )
+    print(chain.fit(SENTENCES).constraint_report_)
+    chain.save(folder / "chain.tilt")
 
 
 def read(folder: Path) -> None:
@@ -71,6 +91,11 @@ def read(folder: Path) -> None:
     assert len(classifier.project(TEXTS)) == len(TEXTS)
     assert len(tagger.project(SENTENCES)) == len(SENTENCES)
     print(classifier.predict(TEXTS), tagger.predict(SENTENCES)[0])
+    scaled, chain = load(folder / "scaled.tilt"), load(folder / "chain.tilt")
+    p, q = json.loads((folder / "scaled.json").read_text())
+    np.testing.assert_array_equal(scaled.predict_proba(TEXTS), p)
+    np.testing.assert_array_equal(scaled.project(TEXTS), q)
+    assert len(chain.predict(SENTENCES)) == len(chain.project(SENTENCES)) == len(SENTENCES)
     assert "at most 0.2 changes straight back" in str(tagger.constraint_report_)
     assert str(ConstraintSet.from_toml(RULES)).endswith("documents of more than 8 words are baseball")
 
@@ -84,7 +109,7 @@ def names() -> None:
     assert "puck" in str(TiltClassifier(stated, method="continuation").fit(TEXTS).constraint_report_)
 
     found = constraint_schema()["$defs"]
-    assert "changes_back" in found["constraint"]["properties"]
+    assert {"changes_back", "steps_back"} <= found["constraint"]["properties"].keys()
     assert "huber" in found["constraint"]["properties"]["penalty"]["enum"]
     assert any("longer_than" in one["properties"] for one in found["condition"]["oneOf"])
 

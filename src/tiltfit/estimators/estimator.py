@@ -130,7 +130,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
-        self.inference_, self.model_ = self._inference_settings(), options.model
+        self.inference_, self.model_, self.weights_ = self._inference_settings(), options.model, None
         self._keep_encoder(encoder, matrix.shape[1])
         plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
         model = make_model(options.model, plain, list(sample.classes))
@@ -237,6 +237,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """The best of ``n_init`` runs, by the lowest objective, or by the highest score on ``development``: the first
         from ``given`` or ``init``, the others from random weights. ``once``: one run from the default start."""
         problem, n_init = training.problem, 1 if once else int(self.n_init)
+        if problem.is_sampled:
+            options.method.check_sampled()
         if problem.is_sampled and n_init > 1:
             raise UnsupportedError(
                 f"n_init={n_init} keeps the fit with the least objective, which is not known where q is sampled. Use "
@@ -258,7 +260,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                     development=development,
                     options=options.method_options,
                 )
-                fits.append(method.fit(training, start, run))
+                fits.append(method.run(training, start, run))
                 if fits[-1].stop is Stop.CALLBACK:
                     break
         return min(fits, key=_rank)
@@ -318,7 +320,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """Warn about what a fit could not do. ``lost``: constraints that a model file could not hold."""
         if lost:
             warn_user(
-                f"This fit went without what a model file could not hold: {', '.join(lost)}. Set constraints= again.",
+                f"This fit went without what a model file could not hold: {'; '.join(lost)}. Set constraints= again.",
                 NotSavedWarning,
             )
         # Hard constraints that contradict each other leave nothing to converge to; they are named below.
@@ -352,7 +354,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if part:
             self._check_sample(sample, model)
         linear = kind_of(self.model_).linear
-        scorer = model if linear else make_model(self.model_, model, self.classes_.tolist())
+        scorer = model if linear else make_model(self.model_, model, self.classes_.tolist(), self.weights_)
         sample = replace(sample, structure=model.structure)
         if not linear:
             return Beliefs(inputs, sample, model, scorer, lambda: self.weights_)
@@ -367,7 +369,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """The constraints of the fit as they apply to the sample of ``beliefs``. ``part``: it is a part of a stream."""
         if self.lost_:
             raise UnsupportedError(
-                f"This model was loaded from a file, which cannot hold when(...) conditions: {', '.join(self.lost_)}. "
+                f"This model was loaded from a file, which could not hold {'; '.join(self.lost_)}. "
                 f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         model = beliefs.model

@@ -211,6 +211,7 @@ def _one_of(name: str, value: object, known: tuple[str, ...], hint: str = "") ->
             f"{name}={value!r} is not supported: use {' or '.join(map(repr, known))}."
             f"{hint or did_you_mean(value, known)}",
             parameter=name,
+            missing=None if hint or name not in ("model", "method") else (name, str(value)),
         )
 
 
@@ -218,10 +219,15 @@ def _not_a_model(value: object, task: Task) -> str:
     """A hint about a word that names a method, or a model of the other task."""
     if value in METHODS:
         return f" {value!r} is a method: use method={value!r}."
-    if any(value in other.models for other in (DOCUMENTS, SEQUENCES)):
-        other = "TiltClassifier, for documents or rows" if task.is_sequences else "TiltTagger, for sequences"
-        return f" {value!r} is a model of {other}."
-    return ""
+    kind = MODELS.get(value) if isinstance(value, str) else None
+    if kind is None:
+        return ""
+    other = "TiltClassifier, for documents or rows" if task.is_sequences else "TiltTagger, for sequences"
+    hint = f" {value!r} is a model of {other}."
+    if value not in (*DOCUMENTS.models, *SEQUENCES.models):
+        again = f"register_model(..., sequences={task.is_sequences})"
+        hint += f" If it can be one of {task.instance}s as well, register it again under another name: {again}."
+    return hint
 
 
 def _not_a_method(value: object, task: Task) -> str:

@@ -1,7 +1,8 @@
 """Estimators to and from ``.tilt`` files. The container is ``tiltfit.storage``; here is what goes into it.
 
-What cannot be written without pickle (``when(callable)`` conditions, foreign vectorizers) is left out with a warning
-that names it: after loading, ``predict`` works, and what needs the missing part is refused by name.
+What cannot be written without pickle (``when(callable)`` conditions, conditions and events that are not registered,
+foreign vectorizers) is left out with a warning that names it: after loading, ``predict`` works, and what needs the
+missing part is refused by name.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 import tiltfit
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError, warn_user
+from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, warn_user
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.estimator import TiltEstimator
@@ -46,6 +47,7 @@ from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Round
+from tiltfit.models.registry import kind_of
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
 
@@ -56,7 +58,7 @@ COMMON = (
 """Parameters that are plain values in both."""
 
 _BASE = "base."  # begins the names of a base model's arrays
-_CONDITION = "the when(...) condition of"
+_FUNCTION, _CONSTRAINT = "the when(...) condition of", "the constraint"
 
 _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is not a plain value
 
@@ -76,11 +78,6 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
 def _state(estimator: TiltClassifier | TiltTagger, lost: list[str]) -> tuple[Document, Arrays]:
     """A fitted estimator as a document and arrays; adds what cannot be written to ``lost``."""
     check_is_fitted(estimator)
-    if estimator.weights_ is not None:
-        raise UnsupportedError(
-            f"model={estimator.model_!r} is registered by a package, and a model file cannot hold it. Keep its "
-            "weights_ yourself."
-        )
     name = next(cls.__name__ for cls in type(estimator).__mro__ if cls.__name__ in _KINDS)
     kind = _KINDS[name]
     arrays: Arrays = {}
@@ -96,7 +93,7 @@ def _dump_base(estimator: TiltEstimator, arrays: Arrays, lost: list[str]) -> Doc
     base = estimator._base
     if base is None:
         return {"has_base": False}
-    if not isinstance(base, TiltClassifier | TiltTagger) or base.weights_ is not None:
+    if not isinstance(base, TiltClassifier | TiltTagger):
         lost.append("the base distribution (set model.base again after loading)")
         return {"has_base": True}
     missing: list[str] = []
@@ -139,6 +136,13 @@ def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier |
         kind.restore(estimator, document, arrays)
         return estimator
     except (TiltfitError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, TiltfitError) and error.missing is not None:
+            needed, named = error.missing
+            raise ModelFileError(
+                f"{what} needs the {needed} {named!r}, which no installed package registers. Install the package that "
+                "does, or, if the file is of a newer tiltfit, update tiltfit.",
+                missing=error.missing,
+            ) from error
         why = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{what} is damaged: {why}") from error
 
@@ -146,7 +150,9 @@ def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier |
 def _dump_classifier(
     classifier: Any, stream: Document | None, number: Mapping[int, int], arrays: Arrays, lost: list[str]
 ) -> Document:
-    if stream is None:
+    if classifier.weights_ is not None:
+        arrays["weights"] = classifier.weights_
+    elif stream is None:
         arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
     names = classifier.feature_names
     # A text model's names are its vocabulary, which the encoder already holds.
@@ -158,6 +164,7 @@ def _dump_classifier(
         "encoder": dump_encoder(classifier.encoder_, arrays, lost),
         "stream": stream,
         "unit": classifier.unit_,
+        "n_features": int(classifier.n_features_in_),
     }
 
 
@@ -166,7 +173,9 @@ def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> 
     classifier.feature_names = document["feature_names"]
     classifier.inference_, classifier.unit_ = ("auto", 0), document.get("unit", "documents")
     stream = document.get("stream")
-    if stream is None:
+    if not kind_of(classifier.model_).linear:
+        classifier.weights_, classifier.n_features_in_ = _own_weights(arrays), int(document["n_features"])
+    elif stream is None:
         n = len(classifier.classes_)
         coef = np.ascontiguousarray(arrays["coef"], dtype=np.float64)
         intercept = np.asarray(arrays["intercept"], dtype=np.float64)
@@ -189,7 +198,9 @@ def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> 
 def _dump_tagger(
     tagger: Any, stream: Document | None, number: Mapping[int, int], arrays: Arrays, lost: list[str]
 ) -> Document:
-    if stream is None:
+    if tagger.weights_ is not None:
+        arrays["weights"] = tagger.weights_
+    elif stream is None:
         arrays |= pack_table("coef", tagger.coef_.T)
         arrays["transitions"] = tagger.transitions_
     return {
@@ -216,7 +227,9 @@ def _restore_tagger(tagger: Any, document: Document, arrays: Arrays) -> None:
     tagger.features = restore_features(document["features"], encoder)
     tagger.transitions = restore_transitions(document["transitions"], encoder)
     n, (n_rows, n_edges) = len(tagger.classes_), tagger._sizes
-    if document.get("stream") is None:
+    if not kind_of(tagger.model_).linear:
+        tagger.weights_ = _own_weights(arrays)
+    elif document.get("stream") is None:
         tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
         tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
         _check_weights(n, (tagger.coef_, (n, n_rows)), (tagger.transitions_, (n_edges, n, n)))
@@ -262,7 +275,7 @@ def _dump(
         values["online"] = asdict(online_options(estimator.online))
     constraints = list(estimator.constraints_)
     # What one file could not hold is not in the next one either.
-    lost += [text for text in estimator.lost_ if text.startswith(_CONDITION)]
+    lost += [text for text in estimator.lost_ if text.startswith((_FUNCTION, _CONSTRAINT))]
     written = [
         _dump_constraint(c, lost, estimator.unit_ if estimator.task.is_sequences else "documents") for c in constraints
     ]
@@ -319,6 +332,14 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.message_ = str(document.get("message", ""))
 
 
+def _own_weights(arrays: Arrays) -> FloatArray:
+    """The weights of a model that is not linear: only on data does it know how many there must be."""
+    weights = np.ascontiguousarray(arrays["weights"], dtype=np.float64)
+    if weights.ndim != 1 or not np.all(np.isfinite(weights)):
+        raise ModelFileError("The weights must be one row of finite numbers.")
+    return weights
+
+
 def _check_weights(n_classes: int, *tables: tuple[FloatArray, tuple[int, ...]]) -> None:
     """ModelFileError unless every table has its shape, and finite numbers only."""
     for table, shape in tables:
@@ -331,8 +352,13 @@ def _check_weights(n_classes: int, *tables: tuple[FloatArray, tuple[int, ...]]) 
 def _dump_constraint(constraint: Constraint, lost: list[str], unit: Unit) -> Document | None:
     try:
         return dict(to_document(constraint))
-    except TiltfitError:
-        lost.append(f"{_CONDITION} {titled(constraint, unit)!r}")
+    except TiltfitError as error:
+        title = repr(titled(constraint, unit))
+        if error.missing is None:
+            lost.append(f"{_FUNCTION} {title}")
+        else:
+            what, name = error.missing
+            lost.append(f"{_CONSTRAINT} {title}, whose {what} {name} is not registered (tiltfit.register_{what})")
         return None
 
 

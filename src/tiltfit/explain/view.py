@@ -98,6 +98,6 @@ def check_nothing_lost(estimator: TiltEstimator, instead: str) -> None:
     """Refuse a model whose file could not hold all of its constraints. ``instead``: what would work."""
     if estimator.lost_:
         raise UnsupportedError(
-            f"This model was loaded from a file, which cannot hold when(...) conditions: "
-            f"{', '.join(estimator.lost_)}; {instead}."
+            f"This model was loaded from a file, which could not hold {'; '.join(estimator.lost_)}. "
+            f"{instead[0].upper()}{instead[1:]}."
         )

@@ -120,7 +120,7 @@ class Condition(Written):
                 found: Condition = cls.from_table(table, key)
                 return found
         if not announced:
-            table.only([*known, *_modifiers()])
+            table.only([*known, *_modifiers()], "condition")
             raise table.error(f"says no condition; one of these keys is needed: {', '.join(known)}")
         chosen = min(announced, key=lambda key: key in _modifiers())
         others = [key for key in announced if key != chosen and key not in known[chosen].modifiers]

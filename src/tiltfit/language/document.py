@@ -17,7 +17,7 @@ from tiltfit.language.constraint import Among, Constraint
 from tiltfit.language.events import Event, Labels  # all events
 from tiltfit.language.relations import Relation
 from tiltfit.language.values import plain
-from tiltfit.language.written import Document, Table
+from tiltfit.language.written import INSTALL, Document, Table
 from tiltfit.registry import load_extensions
 
 T = TypeVar("T")
@@ -34,7 +34,7 @@ def to_document(constraint: Constraint) -> Document:
         if constraint.of is not None:
             document["of"] = _event_document(constraint.of.event, constraint.of.given)
     except UnsupportedError as error:
-        raise UnsupportedError(f"The constraint {constraint.title!r} cannot be saved: {error}") from None
+        raise error.with_message(f"The constraint {constraint.title!r} cannot be saved: {error}") from None
     document |= constraint.relation.to_document()
     if constraint.per != "dataset":
         document["per"] = constraint.per if constraint.per_column is None else {"column": constraint.per_column}
@@ -50,11 +50,12 @@ def from_document(document: object, where: str = "") -> Constraint:
     table = Table(document, where)
     relations = [name for key, cls in Relation.registry.loaded.items() for name in (key, *cls.modifiers)]
     others = ["given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS]
-    table.only([*_events(table, others), *others])
+    table.only([*_events(table, others), *others], "event")
     try:
         return _constraint(table)
     except ConstraintError as error:
-        raise ConstraintFileError(f"{where}: {error}" if where else str(error)) from error
+        text = f"{error} {INSTALL}." if error.missing else str(error)
+        raise ConstraintFileError(f"{where}: {text}" if where else text, missing=error.missing) from error
 
 
 def _constraint(table: Table) -> Constraint:
@@ -76,7 +77,7 @@ def _event_document(event: Event, given: Condition | None) -> Document:
 
 
 def _among(table: Table) -> Among:
-    table.only([*_events(table, ["given"]), "given"])
+    table.only([*_events(table, ["given"]), "given"], "event")
     return Among(_event(table, optional=False), _given(table))
 
 

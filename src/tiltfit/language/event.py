@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self, TypeVar
 import numpy as np
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
-from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.errors import ConstraintError, TiltfitError, UnsupportedError
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.statistic import Statistic, check_statistic
@@ -143,8 +143,21 @@ class Event(Written):
 
     def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
         """The noun that the share is a share of: ``documents with the word "puck"``."""
+        if self._is_between_tokens:
+            return transitions(given, plural)
         noun = unit if plural else unit.removesuffix("s")
         return noun if given is None else f"{noun} {given.clause(unit)}"
+
+    @property
+    def _is_between_tokens(self) -> bool:
+        """True for a share that an extension states by tables of edges alone: it is a share of transitions."""
+        if self.place is not None or self.counts or self.whole:
+            return False
+        try:
+            tables = self.tables((*self.names, "one label", "another label"))
+        except TiltfitError:  # it needs labels that it does not name
+            return False
+        return all(place == "edge" for place, _ in tables)
 
     def predicate(self, plural: bool) -> str:
         """The verb of the sentence: ``are hockey``."""
@@ -236,6 +249,12 @@ class Labels(OfLabels):
 
     def located(self, given: Condition, unit: Unit) -> str:
         return f"are ones {given.clause(unit)}"
+
+
+def transitions(given: Condition | None, plural: bool) -> str:
+    """``transitions into tokens with the word "of"``: a condition looks at the second token of the two."""
+    noun = "transitions" if plural else "transition"
+    return noun if given is None else f"{noun} into {'tokens' if plural else 'a token'} {given.clause('tokens')}"
 
 
 def any_label(values: tuple[Label, ...]) -> str:

@@ -16,7 +16,18 @@ from tiltfit.inference import statistic as inference
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.segmental import Segmental
 from tiltfit.inference.statistics import build
-from tiltfit.language.event import BuiltIn, Event, Labels, OfLabels, Outcomes, Place, Tables, any_label, indicator
+from tiltfit.language.event import (
+    BuiltIn,
+    Event,
+    Labels,
+    OfLabels,
+    Outcomes,
+    Place,
+    Tables,
+    any_label,
+    indicator,
+    transitions,
+)
 from tiltfit.language.prose import quote, show
 from tiltfit.language.scheme import continues, is_scheme, parse
 from tiltfit.language.values import Label, exact, label, labels, match, text
@@ -186,8 +197,7 @@ class _Edge(BuiltIn):
     """Something about two neighbouring tokens; a condition looks at the second."""
 
     def support(self, given: Condition | None, unit: Unit, plural: bool) -> str:
-        noun = "transitions" if plural else "transition"
-        return noun if given is None else f"{noun} into {'tokens' if plural else 'a token'} {given.clause('tokens')}"
+        return transitions(given, plural)
 
 
 class _StayOrChange(_Edge):

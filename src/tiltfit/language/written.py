@@ -26,6 +26,9 @@ _KINDS: tuple[tuple[Any, str], ...] = (
     (Mapping, "a table"),
     (datetime.date | datetime.time, "a date or time"),
 )
+INSTALL = "If it is from an extension, install the package that registers it"
+"""The end of a message about a name that is not known."""
+
 MAX_DEPTH = 50  # of nested conditions: deeper than anyone writes, shallower than Python's stack
 
 
@@ -51,19 +54,26 @@ class Table:
         """The keys, in the order written."""
         return list(self._data)
 
-    def error(self, message: str, key: str | None = None) -> ConstraintFileError:
-        """An exception that names this table, or one of its keys."""
+    def error(
+        self, message: str, key: str | None = None, missing: tuple[str, str] | None = None
+    ) -> ConstraintFileError:
+        """An exception that names this table, or one of its keys. ``missing``: as the exception has it."""
         path = ".".join(part for part in (self._path, key) if part)
         subject = f"`{path}` {message}" if path else f"it {message}"
-        return ConstraintFileError(f"{self._where}: {subject}." if self._where else f"{subject}.")
+        return ConstraintFileError(f"{self._where}: {subject}." if self._where else f"{subject}.", missing=missing)
 
-    def only(self, legal: Iterable[str]) -> None:
-        """Refuse a key that is not among ``legal``, with the nearest that is."""
+    def only(self, legal: Iterable[str], what: str | None = None) -> None:
+        """Refuse a key that is not among ``legal``, with the nearest that is. ``what``: what an extension may have
+        added there, "condition" or "event"."""
         known = list(legal)
         for key in self._data:
             if key not in known:
+                guess = did_you_mean(key, known)
+                extension = f". {INSTALL}" if what else ""
                 raise self.error(
-                    f"is not a key that is known here.{did_you_mean(key, known)} Known keys: {', '.join(known)}", key
+                    f"is not a key that is known here.{guess} Known keys: {', '.join(known)}{extension}",
+                    key,
+                    None if what is None else (what, key),
                 )
 
     def raw(self, key: str) -> object:
@@ -226,7 +236,8 @@ class Written(Exact):
         if self.registry.get(self.key) is not type(self):
             raise UnsupportedError(
                 f"{self!r} cannot be written to a file: {type(self).__name__} is not registered. Register the class "
-                "(register_condition, register_event)."
+                "(register_condition, register_event).",
+                missing=(self.registry.kind.removesuffix(" key"), type(self).__name__),
             )
         listed = fields(self)  # type: ignore[arg-type]
         values = {f.name: getattr(self, f.name) for f in listed}

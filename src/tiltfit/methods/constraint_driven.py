@@ -306,4 +306,5 @@ METHOD = Method(
     options=Options,
     needs=("violations", "linear"),
     trains=("conditional", "generative"),
+    inference=("exact", "sampled"),
 )

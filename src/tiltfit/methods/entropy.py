@@ -85,4 +85,12 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     return minimise_directly(training, term, start, run)
 
 
-METHOD = Method("entropy", "entropy regularisation", fit, options=Options, start="supervised", constraints="reported")
+METHOD = Method(
+    "entropy",
+    "entropy regularisation",
+    fit,
+    options=Options,
+    start="supervised",
+    constraints="reported",
+    inference=("exact", "sampled"),
+)

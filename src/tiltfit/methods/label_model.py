@@ -252,5 +252,6 @@ METHOD = Method(
     options=Options,
     needs=("votes", "linear"),
     constraints="reported",
+    inference=("exact", "sampled"),
     roles=roles,
 )

@@ -141,5 +141,11 @@ def _of_labels(problem: Problem) -> FloatArray:
 
 
 METHOD = Method(
-    "label_regularization", "label regularisation", fit, options=Options, constraints="reported", roles=roles
+    "label_regularization",
+    "label regularisation",
+    fit,
+    options=Options,
+    constraints="reported",
+    roles=roles,
+    inference=("exact", "sampled"),
 )

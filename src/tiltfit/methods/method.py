@@ -16,11 +16,12 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import DataError, UnsupportedError, listed
+from tiltfit.errors import DataError, UnsupportedError, check_arguments, did_you_mean, listed
 from tiltfit.language.constraint import ConstraintSet
-from tiltfit.methods.history import Callback, Development, Fit
+from tiltfit.methods.history import Callback, Development, Fit, Round
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.registry import MODELS
+from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded
 
 if TYPE_CHECKING:
@@ -74,6 +75,17 @@ def _nothing(_: ConstraintSet, __: Votes | None, ___: Any) -> Mapping[int, str]:
     return {}
 
 
+_WORDS = {
+    "needs": ("votes", "violations", "rows", "linear"),
+    "trains": ("conditional", "generative"),
+    "constraints": ("followed", "reported", "refused"),
+    "inference": ("exact", "sampled"),
+    "solvers": ("auto", "alternating", "joint", "sgd", "online"),
+    "start": ("zeros", "supervised", "constraints", "random"),
+}
+"""What the fields of a method may say."""
+
+
 @dataclass(frozen=True)
 class Method:
     """A method under the word ``name``; ``fit(training, start, run)`` returns its weights.
@@ -89,6 +101,10 @@ class Method:
     constraints : str
         ``"followed"``: it learns from all of them, so one that is missed says something about the data. ``"reported"``:
         it may use some of them (``roles``), and the report judges the model. ``"refused"``: there may be none.
+    inference : tuple of str
+        The kinds of q that it can work with: ``"exact"``, and ``"sampled"`` where q comes from Markov chains
+        (``problem.is_sampled``): the objective is NaN then, and its gradient has noise, so that it needs another rule
+        to stop. A sampled problem is refused before the method is called, unless it says so.
     why_not : dict
         Models that it cannot train, with the reason and the nearest that works.
     refuse : callable
@@ -112,6 +128,7 @@ class Method:
     needs: tuple[str, ...] = ()
     trains: tuple[str, ...] = ("conditional",)
     constraints: str = "followed"
+    inference: tuple[str, ...] = ("exact",)
     why_not: Mapping[str, str] = field(default_factory=dict)
     refuse: Callable[[Case], None] = _anything
     options: type = NoOptions
@@ -119,6 +136,43 @@ class Method:
     start: str = "zeros"
     unaided: bool = False
     roles: Callable[[ConstraintSet, Votes | None, Any], Mapping[int, str]] = _nothing
+
+    def __post_init__(self) -> None:
+        for field_name, known in _WORDS.items():
+            said = getattr(self, field_name)
+            several = field_name not in ("constraints", "start")
+            if several and (isinstance(said, str) or not isinstance(said, Sequence)):
+                raise DataError(
+                    f"{field_name}={said!r} of method={self.name!r} must be a tuple of words, such as {known[:1]!r}.",
+                    parameter=field_name,
+                )
+            for word in said if several else [said]:
+                if word not in known:
+                    raise DataError(
+                        f"{field_name}={said!r} of method={self.name!r}: {word!r} is not known; known are "
+                        f"{', '.join(known)}.{did_you_mean(word, known)}",
+                        parameter=field_name,
+                    )
+        if callable(self.fit):
+            check_arguments(self.fit, f"fit of method={self.name!r}", "training", "start", "run")
+
+    def run(self, training: Training, start: FloatArray, run: Run) -> Fit:
+        """``fit``, and a DataError that names the method if its result is not one."""
+        found = self.fit(training, start, run)
+        fault = fault_of(found, training.problem.model.n_weights)
+        if fault is not None:
+            raise DataError(f"fit of method={self.name!r} {fault}", parameter="method")
+        return found
+
+    def check_sampled(self) -> None:
+        """Refuse a problem whose q can only be sampled, unless the method can work with it."""
+        if "sampled" not in self.inference:
+            raise UnsupportedError(
+                f"method={self.name!r} cannot work where q is sampled, as constraints on whole sequences need it here. "
+                "Use inference='exact' where that is possible, or method='ap'. (A method that can says so: "
+                "Method(..., inference=('exact', 'sampled')).)",
+                parameter="method",
+            )
 
     @property
     def follows(self) -> bool:
@@ -161,6 +215,22 @@ class Method:
         if not kind.generative and "conditional" not in self.trains:
             return "it trains generative models only. Use method='ap'."
         return None
+
+
+def fault_of(found: Any, n_weights: int) -> str | None:
+    """What is wrong with the result of a method; None if nothing is."""
+    if not isinstance(found, Fit):
+        return f"must return a tiltfit.Fit, such as Journal.finished makes, but returned {found!r:.80}."
+    if np.shape(found.weights) != (n_weights,) or np.asarray(found.weights).dtype.kind != "f":
+        return (
+            f"must return weights as an array of {n_weights} floats, but they have the shape "
+            f"{np.shape(found.weights)} and the type {np.asarray(found.weights).dtype}."
+        )
+    if not isinstance(found.stop, Stop):
+        return f"must say why it stopped by a tiltfit.Stop, such as Stop.CONVERGED, but says {found.stop!r:.80}."
+    if not isinstance(found.history, tuple) or not all(isinstance(one, Round) for one in found.history):
+        return f"must return a history that is a tuple of tiltfit.Round, but it is {found.history!r:.80}."
+    return None
 
 
 def final_evaluation(problem: Problem, weights: FloatArray, value: float, gradient: FloatArray) -> Evaluation:

@@ -89,4 +89,11 @@ def _refit(problem: Problem, ruled_out: BoolArray, start: FloatArray, run: Run, 
     return replace(found, history=(*before, *rounds))
 
 
-METHOD = Method("self_training", "self-training on the surest labels", fit, options=Options, constraints="reported")
+METHOD = Method(
+    "self_training",
+    "self-training on the surest labels",
+    fit,
+    options=Options,
+    constraints="reported",
+    inference=("exact", "sampled"),
+)

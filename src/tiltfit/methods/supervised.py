@@ -48,5 +48,10 @@ def labelled_part(problem: Problem, method: str) -> Problem:
 
 
 METHOD = Method(
-    "supervised", "the labelled data alone", fit, trains=("conditional", "generative"), constraints="reported"
+    "supervised",
+    "the labelled data alone",
+    fit,
+    trains=("conditional", "generative"),
+    constraints="reported",
+    inference=("exact", "sampled"),
 )

@@ -181,4 +181,12 @@ def roles(_: ConstraintSet, votes: Votes | None, __: object) -> dict[int, str]:
     return {} if votes is None else dict.fromkeys(votes.source.tolist(), "votes")
 
 
-METHOD = Method("vote", "majority vote of the constraints", fit, needs=("votes",), constraints="reported", roles=roles)
+METHOD = Method(
+    "vote",
+    "majority vote of the constraints",
+    fit,
+    needs=("votes",),
+    constraints="reported",
+    roles=roles,
+    inference=("exact", "sampled"),
+)

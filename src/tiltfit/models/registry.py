@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.arrays import FloatArray
+from tiltfit.errors import DataError, UnsupportedError, check_arguments
 from tiltfit.models.generative import GENERATIVE, Generative
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
+from tiltfit.models.probe import probed
 from tiltfit.registry import Registry
 
 Factory = Callable[[LogLinear, tuple[Any, ...]], Model]
@@ -54,16 +56,22 @@ def register_model(name: str, make: Factory, *, sequences: bool = False) -> None
     name : str
         The word for ``TiltClassifier(model=...)``, or ``TiltTagger(model=...)`` if ``sequences``.
     make : callable
-        ``make(plain, classes)`` returns a ``tiltfit.models.model.Model`` on the instances of ``plain``: a log-linear
-        model whose ``features.nodes.X`` (positions × attributes), ``structure``, ``base`` and ``workers`` describe the
-        encoded data.
+        ``make(plain, classes)`` returns a ``tiltfit.Model`` on the instances of ``plain``: a log-linear
+        model whose ``features.nodes.X`` (positions × attributes, an array or a sparse matrix of SciPy), ``structure``,
+        ``base`` and ``workers`` describe the encoded data.
     sequences : bool
         Whether it is a model of sequences.
+
+    Notes
+    -----
+    A model file holds the name and the weights; a process that loads it must know the name.
+    ``tiltfit.testing.check_model(make)`` checks that it is right.
     """
     if not callable(make):
         raise DataError(
             f"model={name!r} needs a function make(plain, classes), but got {make!r:.80}.", parameter="make"
         )
+    check_arguments(make, f"make of model={name!r}", "plain", "classes")
     MODELS.register(name, ModelKind(name, make, sequences=sequences, linear=False), origin=make)
 
 
@@ -76,11 +84,19 @@ def kind_of(name: str) -> ModelKind:
     """The model of a fitted estimator, which this process may not know: a name that is not registered is refused."""
     if name not in MODELS:
         raise UnsupportedError(
-            f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.", parameter="model"
+            f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.",
+            parameter="model",
+            missing=("model", name),
         )
     return MODELS[name]
 
 
-def make_model(name: str, plain: LogLinear, classes: list[Any]) -> Model:
-    """The model of this name on data that are encoded as ``plain``."""
-    return kind_of(name).make(plain, tuple(classes))
+def make_model(name: str, plain: LogLinear, classes: list[Any], weights: FloatArray | None = None) -> Model:
+    """The model of this name on data that are encoded as ``plain``; one of a package is tried first.
+
+    ``weights``: those that it must be able to take.
+    """
+    kind = kind_of(name)
+    if kind.linear:
+        return kind.make(plain, tuple(classes))
+    return probed(name, lambda: kind.make(plain, tuple(classes)), plain, weights)

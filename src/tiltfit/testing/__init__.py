@@ -7,6 +7,7 @@
 
 from tiltfit.testing.language import check_condition, check_event
 from tiltfit.testing.methods import check_method
+from tiltfit.testing.models import check_model
 from tiltfit.testing.penalties import check_penalty
 
-__all__ = ["check_condition", "check_event", "check_method", "check_penalty"]
+__all__ = ["check_condition", "check_event", "check_method", "check_model", "check_penalty"]

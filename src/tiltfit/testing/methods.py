@@ -17,7 +17,7 @@ from tiltfit.language.constraint import Constraint
 from tiltfit.language.expect import expect
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Fit, Round
-from tiltfit.methods.method import Method, Run, Training
+from tiltfit.methods.method import Method, Run, Training, fault_of
 
 _TEXTS = [
     "the puck is black", "a puck and ice", "ice and the goalie", "the bat is long", "a bat and a ball",
@@ -77,8 +77,11 @@ class _Watched:
     def fit(self, **parameters: Any) -> TiltClassifier:
         def spy(training: Training, start: FloatArray, run: Run) -> Fit:
             self.started += 1
-            self.seen.append((training, self.method.fit(training, start, run)))
-            return self.last[1]
+            found = self.method.fit(training, start, run)
+            fault = fault_of(found, training.problem.model.n_weights)
+            _require(fault is None, self.method, f"fit {str(fault).rstrip('.')}")
+            self.seen.append((training, found))
+            return found
 
         word_of_user = f"checked_{self.method.name}"
         METHODS.register(word_of_user, replace(self.method, name=word_of_user, fit=spy), origin=spy)

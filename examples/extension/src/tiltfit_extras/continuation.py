@@ -13,11 +13,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit import register_method
+from tiltfit import Fit, Method, Run, Training, register_method
 from tiltfit.errors import DataError
-from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Method, Run, Training
 
 
 @dataclass(frozen=True)
