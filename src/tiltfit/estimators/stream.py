@@ -122,7 +122,9 @@ class Stream:
         """U of a row at a support of 1, and the share of another event that it is compared with."""
         number, component, _ = key
         constraint, rate = constraints[number], self.strength.rates.get(number, 1.0)
-        target = next(target for target in constraint.targets(classes) if target.number == component)
+        target = next((target for target in constraint.targets(classes) if target.number == component), None)
+        if target is None:  # a damaged model file
+            raise LookupError(f"constraint {number} has no part {component}")
         share = float("nan") if constraint.of is None else target.share
         return penalty_of(constraint, target, np.ones(1), self.strength, rate), share
 
