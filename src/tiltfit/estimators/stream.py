@@ -19,7 +19,7 @@ from tiltfit.methods.history import Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
-from tiltfit.models.model import Model, linear
+from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
 from tiltfit.penalties.penalty import Penalty
@@ -27,7 +27,6 @@ from tiltfit.projections.components import PRIOR_RATE, Strength, penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Ledger
 from tiltfit.report.outcome import report_stream
-from tiltfit.samples.sample import Sample
 
 if TYPE_CHECKING:
     from tiltfit.estimators.estimator import TiltEstimator
@@ -210,20 +209,7 @@ def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight
     grounded = estimator.ground(beliefs, part=True)
     assert estimator.stream_ is not None
     gamma = estimator.stream_.learner.gamma
-    return problem_of(beliefs.model, beliefs.sample, grounded, np.empty(0), gamma), grounded
-
-
-def problem_of(model: Model, sample: Sample, grounded: Grounded, alpha: FloatArray, gamma: float) -> Problem:
-    """Eq. 6 on a sample, with the constraints as they apply there."""
-    return Problem(
-        model=model,
-        labels=sample.labels,
-        weight=sample.weight,
-        alpha=alpha,
-        gamma=gamma,
-        tilt=grounded.tilt,
-        touched=grounded.touched,
-    )
+    return Problem.of(beliefs.model, beliefs.sample, grounded, np.empty(0), gamma), grounded
 
 
 def _is_weightless(sample_weight: Any) -> bool:
