@@ -22,7 +22,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.estimators.estimator import TiltEstimator
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.explain.origins import origins
 from tiltfit.explain.statements import Statement, state
 from tiltfit.explain.view import View
@@ -114,7 +114,7 @@ def why(estimator: TiltEstimator, X: Any, *, project: bool = False, top: int | N
     learned from.
     """
     if top is not None:
-        check_whole("top", top)
+        whole_parameter("top", top)
     view = View.of(estimator, X)
     labels, said = _projected(view) if project else _predicted(view)
     scores = Scores.of(view, labels)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.errors import DataError, did_you_mean
-from tiltfit.features.hashing import SIZE, Buckets
+from tiltfit.features.hashing import SIZE, Buckets, checked_size
 
 WEIGHTINGS = ("tfidf", "counts", "binary")
 VECTORIZERS = ("auto", *WEIGHTINGS, "hashing")
@@ -106,7 +106,7 @@ class HashedWords:
     weighting: ClassVar[str] = "hashing"
 
     def __post_init__(self) -> None:
-        Buckets(self.size)
+        object.__setattr__(self, "size", checked_size("size", self.size))
 
     @property
     def names(self) -> Buckets:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltfit.arguments import whole
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.comparisons import Column, Feature
@@ -140,11 +141,12 @@ class Position(_Placed):
     keys = {"position": {"type": "integer"}}
 
     def __post_init__(self) -> None:
-        if type(self.k) is bool or not isinstance(self.k, int | np.integer):
+        k = whole(self.k)
+        if k is None:
             raise ConstraintError(f"position({self.k!r}) must be a whole number: 0 is the first token, -1 the last.")
-        if not -(2**31) <= self.k < 2**31:
+        if not -(2**31) <= k < 2**31:
             raise ConstraintError("position(...) is longer than any sequence.")
-        self._set(k=int(self.k))
+        self._set(k=k)
 
     def __repr__(self) -> str:
         return f"position({self.k})"
