@@ -49,7 +49,7 @@ from tiltfit.methods.history import Development, Fit, Round
 from tiltfit.methods.method import Run, Training
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import default_start, starting_point
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 from tiltfit.models.generative import refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model

@@ -34,20 +34,9 @@ from tiltfit.errors import DataError, TiltfitWarning, did_you_mean
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import (
-    Case,
-    Method,
-    Run,
-    Training,
-    check_number,
-    check_whole,
-    final_evaluation,
-    is_real,
-    more_rounds,
-    refuse_constraints,
-    wrong_option,
-)
+from tiltfit.methods.method import Case, Method, Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.refusals import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Family
 from tiltfit.models.model import Model, linear
