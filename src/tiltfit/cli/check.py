@@ -76,7 +76,7 @@ def check(
     ctx: typer.Context,
     *,
     constraints: Annotated[Path, typer.Argument(metavar="CONSTRAINTS", help="A TOML file.", show_default=False)],
-    data: list[str] | None = option(None, DATA, f"{DATA_HELP} Repeatable.", "--data", "-d"),
+    data: list[str] | None = option(None, f"{DATA_HELP} Repeatable.", "--data", "-d", panel=DATA),
     task: TaskOption = "auto",
     reading: DataOptions,
     printing: JsonOnly,

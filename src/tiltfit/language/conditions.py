@@ -1,4 +1,4 @@
-"""Conditions, as users write them; those on where a token stands in its sequence, and on what a function says of it.
+"""Conditions as users write them, and the classes for positions in a sequence and for Python functions.
 
 >>> word("puck") & ~phrase("hockey stick")
 word('puck') & ~phrase('hockey stick')
