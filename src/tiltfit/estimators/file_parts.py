@@ -265,7 +265,7 @@ def restore_stream(document: Document, arrays: Arrays, estimator: Any, n_rows: i
     n_labels, strength = len(estimator.classes_), estimator.strength_
     online = online_options(document["online"])
     if document["columns"] != list(COLUMNS):
-        raise ModelFileError("The stream keeps something else than this version of tiltfit.")
+        raise ModelFileError("The stream holds other columns than this version of tiltfit.")
     squares = online.rule.squares
     nodes = _restore_table("nodes", (n_rows, n_labels), arrays, squares=squares, free=int(document["free"]))
     edges = None if n_edges is None else _restore_table("edges", (n_edges, n_labels**2), arrays, squares=squares)

@@ -197,7 +197,7 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
 
 
 def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
-    """X and y as the stream that has begun takes them."""
+    """X and y, checked against the stream that has begun, as a problem."""
     known = estimator.classes_.tolist()
     if classes is not None and _exact(classes) != _exact(known):
         raise DataError(
@@ -237,7 +237,7 @@ def fit_online(
     given: FloatArray | None,
     development: Development | None,
 ) -> tuple[Fit, Stream]:
-    """Make the passes over all instances, each in another order; then compute the objective of Eq. 6 and its q."""
+    """Make the passes over all instances, each in a different order; then compute the objective of Eq. 6 and its q."""
     linear(problem.model, "solver='online'")
     n, classes = len(problem.weight), list(grounded.constraints.classes or ())
     estimator.strength_ = replace(options.strength, rates=grounded.rates)

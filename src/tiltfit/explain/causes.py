@@ -85,7 +85,7 @@ class Cause:
         return told
 
     def reasons(self) -> dict[str, Any]:
-        """JSON-able, without what it is about: label, runner-up, and the parts; infinities are null."""
+        """Label, runner-up and the parts as plain data, for JSON, without what they explain; infinities are null."""
         parts = {key: _plain(getattr(self, key)) for key in ("parts", "tilts", "origins")}
         return {"label": self.label, "rival": self.rival, "log_odds": _finite(self.log_odds), **parts}
 
@@ -94,7 +94,7 @@ class Cause:
         return f"{where}: {self.text}\n    {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able: infinities are null."""
+        """Plain data, for JSON: infinities are null."""
         place = {"index": self.index, "position": self.position, "text": self.text}
         return {**place, **self.reasons(), "sentence": self.sentence}
 

@@ -89,7 +89,7 @@ class Dispute:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Plain data, for JSON."""
         return asdict(self) | {"verdict": self.verdict}
 
 

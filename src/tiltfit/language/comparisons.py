@@ -36,7 +36,7 @@ class _Source(Exact):
 
     @abstractmethod
     def numbers(self, inputs: Inputs, what: str) -> Known:
-        """One number a position, and where it is known."""
+        """One number per position, and where it is known."""
 
     def above(self, value: float) -> Condition:
         """Fires where the value is greater."""

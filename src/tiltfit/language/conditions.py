@@ -31,7 +31,7 @@ __all__ = ["AllOf", "Column", "Condition", "Feature", "Phrase", "Regex", "Word",
 
 @dataclass(frozen=True, eq=False, repr=False)
 class When(Condition):
-    """A Python function of the document, row or token says so. It cannot be written to a file."""
+    """A Python function of the document, row or token returns True. It cannot be written to a file."""
 
     function: Callable[[Any], object]
     name: str
@@ -197,7 +197,7 @@ def feature(name: str) -> Feature:
 
 
 def when(function: Callable[[Any], object], name: str | None = None) -> Condition:
-    """A Python function of one document, row or token says so.
+    """A Python function of one document, row or token returns True.
 
     Parameters
     ----------

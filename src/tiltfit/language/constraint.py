@@ -275,7 +275,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         return toml.dumps(self)
 
     def check_labels(self, classes: Iterable[object], unit: Unit | None = None) -> None:
-        """Refuse a constraint that names a label which is none of the classes."""
+        """Refuse a constraint that names a label that is not one of the classes."""
         known = list(classes)
         fields = entities(known)
         for constraint in self.constraints:

@@ -154,7 +154,7 @@ def _alternated(
 
 
 def _moved(node: FloatArray, before: FloatArray) -> float:
-    """The share of labels that are others than before."""
+    """The share of labels that differ from before."""
     return float(0.5 * np.abs(node - before).sum() / max(float(before.sum()), np.finfo(float).tiny))
 
 
