@@ -86,7 +86,7 @@ def save(estimator: TiltClassifier | TiltTagger, path: str | os.PathLike[str]) -
 
 def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
     """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed."""
-    document, arrays = read(Path(path))
+    document, arrays = _contents(Path(path))
     name = document.get("kind")
     kind = _KINDS.get(str(name))
     if kind is None:
@@ -107,6 +107,18 @@ def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
     except Exception as error:  # whatever goes wrong on the way, the file is the cause
         what = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{path} is damaged: {what}") from error
+
+
+def _contents(path: Path) -> tuple[Document, Arrays]:
+    """The document and the arrays of a file. A constraint file, which is easily taken for one, is refused as such."""
+    try:
+        return read(path)
+    except ModelFileError as error:
+        if ".toml" not in path.suffixes:
+            raise
+        raise ModelFileError(
+            f"{path} looks like a constraint file, not a model. A model is a .tilt file, which tiltfit train writes."
+        ) from error
 
 
 def _dump_classifier(

@@ -82,7 +82,7 @@ def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, 
     try:
         counts = sparse.csr_array(counter.fit_transform(texts), dtype=np.float64)
     except ValueError as error:  # scikit-learn's "empty vocabulary"
-        raise DataError(NO_WORDS) from error
+        raise DataError(NO_WORDS, parameter="X") from error
     idf = None
     if weighting == "tfidf":
         document_frequency = np.bincount(counts.indices, minlength=counts.shape[1])

@@ -85,8 +85,8 @@ class SequenceRows:
     ) -> Solution:
         """q ∝ exp(potentials + Σ_r prices_r·f_r) at the optimum; log Z and edges as in ``Chains.infer``.
 
-        ``start``: prices to start from, ``tol``: approximately how far they may be off. Prices of hard rows stay within ±cap,
-        where those that cannot hold end.
+        ``start``: prices to start from, ``tol``: approximately how far they may be off. Prices of hard rows stay within
+        ±cap, where those that cannot hold end.
         """
         from tiltfit.kernels.chain import aligned, edge_tables
         from tiltfit.kernels.sequence_rows import solve_sequences

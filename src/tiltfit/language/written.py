@@ -59,7 +59,7 @@ class Table:
 
     def only(self, legal: Iterable[str]) -> None:
         """Refuse a key that is not among ``legal``, with the nearest that is."""
-        known = list(legal)
+        known = list(dict.fromkeys(legal))
         for key in self._data:
             if key not in known:
                 raise self.error(

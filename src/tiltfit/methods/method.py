@@ -129,15 +129,19 @@ class Method:
         """Refuse what the method cannot do, before any work starts."""
         why_not = self._why_not(case)
         if why_not is not None:
-            raise UnsupportedError(f"method={self.name!r} cannot train model={case.model!r}: {why_not}")
+            raise UnsupportedError(
+                f"method={self.name!r} cannot train model={case.model!r}: {why_not}", parameter="method"
+            )
         if case.solver == "online" and "online" not in self.solvers:
             raise UnsupportedError(
                 f"method={self.name!r} cannot learn online: its objective does not decompose over instances, or it "
-                "looks at them again and again. Use fit with another solver, or method='ap'."
+                "looks at them again and again. Use fit with another solver, or method='ap'.",
+                parameter="solver",
             )
         if case.solver not in self.solvers:
             raise UnsupportedError(
-                f"method={self.name!r} has no solver={case.solver!r}: use {' or '.join(map(repr, self.solvers))}."
+                f"method={self.name!r} has no solver={case.solver!r}: use {' or '.join(map(repr, self.solvers))}.",
+                parameter="solver",
             )
         self.refuse(case)
 

@@ -62,5 +62,6 @@ def refuse_constraints(method: str, why_not: Sequence[tuple[str, str]], otherwis
     shown = [*told[:_REASONS], *([f"And {len(told) - _REASONS} more."] if len(told) > _REASONS else [])]
     what = "the constraint" if len(why_not) == 1 else f"{len(why_not)} constraints."
     raise UnsupportedError(
-        " ".join([f"method={method!r} cannot take {what}", *shown, *([f"{otherwise}."] if otherwise else [])])
+        " ".join([f"method={method!r} cannot take {what}", *shown, *([f"{otherwise}."] if otherwise else [])]),
+        constraint=why_not[0][0],
     )
