@@ -175,7 +175,7 @@ def gradients(tokens: Tokens, constraints: list[Constraint], turns: int, *, max_
 
     def joint() -> float:
         nonlocal inferred
-        timed = Timed.of(free)
+        timed = Timed.around(free)
         solve_jointly(timed, np.zeros(free.model.n_weights), Run(max_iter=max_iter, tol=1e-3))
         evaluations.append(float(np.mean(timed.spent)))
         inferred = float(np.mean(timed.inferred))

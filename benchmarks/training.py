@@ -75,7 +75,7 @@ class Timed(Problem):
     inferred: list[int] = field(default_factory=list)
 
     @staticmethod
-    def of(problem: Problem) -> Timed:
+    def around(problem: Problem) -> Timed:
         return Timed(**{f.name: getattr(problem, f.name) for f in fields(Problem)})
 
     def evaluate(self, weights: FloatArray, start: Start | None, tol: float, *, told: bool = False) -> Evaluation:

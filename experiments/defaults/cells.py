@@ -15,7 +15,7 @@ from experiments.command import Finished
 from experiments.development import TICKETS, Split, development_split, features
 from tiltfit import Constraint, TiltClassifier
 from tiltfit.data.inputs import TextInputs
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 
 # Alternation can need hundreds of rounds (EM's rate); where it does, its answer after these is what a user would see.
 ROUNDS = {"joint": 500, "alternating": 60}

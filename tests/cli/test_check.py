@@ -221,3 +221,35 @@ def test_long_tables_are_cut(folder: Path) -> None:
     out = run("c.toml", "--data", "d.jsonl")[1]
     assert "and 13 more that fire more often" in out
     assert len(json.loads(run("c.toml", "--data", "d.jsonl", "--json")[1])["constraints"]) == 33
+
+
+def test_an_unknown_label_names_the_file_and_no_python(folder: Path) -> None:
+    (folder / "bad.toml").write_text(CONSTRAINTS.replace('label = "hockey"', 'label = "hokcey"', 1))
+    code, _, err = run("bad.toml")
+    shown = " ".join(err.split())
+    assert code == 1
+    assert "bad.toml: The constraint 'puck' names the label 'hokcey'" in shown
+    assert "Correct it, or add it to `classes`" in shown
+    assert "classes=" not in shown
+
+
+def test_a_known_key_is_listed_once(folder: Path) -> None:
+    (folder / "bad.toml").write_text(CONSTRAINTS.replace("{ word =", "{ wrd =", 1))
+    _, _, err = run("bad.toml")
+    keys = " ".join(err.split()).split("Known keys: ")[1].rstrip(".").split(", ")
+    assert "feature" in keys
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_file_without_statements_says_what_to_do(folder: Path) -> None:
+    (folder / "rules.toml").write_text('version = 1\n#[[constraint]]\n#label = "a"\n#about = 0.9\n')
+    code, _, err = run("rules.toml")
+    assert code == 1
+    assert "in a file of tiltfit suggest, take the # away" in " ".join(err.split())
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_constraint_file_is_no_model() -> None:
+    result = CliRunner().invoke(app, ["predict", "c.toml", "d.jsonl"])
+    assert result.exit_code != 0
+    assert "c.toml looks like a constraint file, not a model" in " ".join(result.stderr.split())

@@ -13,9 +13,9 @@ from tiltfit.cli.options import Only, command, option
 
 @dataclass(frozen=True)
 class Group:
-    first: int = option(1, None, "The first.")
-    second: str | None = option(None, None, "The second.", "--second", "-s")
-    third: bool = option(False, "More", "The third.", "--third")
+    first: int = option(1, "The first.")
+    second: str | None = option(None, "The second.", "--second", "-s")
+    third: bool = option(False, "The third.", "--third", panel="More")
 
 
 def test_the_help_shows_the_options_and_unwraps_the_text() -> None:
@@ -53,9 +53,7 @@ def test_a_parameter_may_be_an_option_itself() -> None:
 
     @app.command()
     @command
-    def run(
-        *, top: int = option(20, None, "How many.", "N", "--top", "-t"), must: str = option(..., None, "Say.")
-    ) -> None:
+    def run(*, top: int = option(20, "How many.", "--top", "-t", metavar="N"), must: str = option(..., "Say.")) -> None:
         seen.append((top, must))
 
     runner = CliRunner()

@@ -19,7 +19,7 @@ from tiltfit import ConstraintSet
 from tiltfit.data.inputs import TextInputs
 from tiltfit.demo.tickets import CONSTRAINTS, Tickets, generate, grammar, split, write
 from tiltfit.language.relations import AtLeast, AtMost, Between
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 
 
 @pytest.fixture(scope="module")

@@ -124,3 +124,46 @@ def test_an_error_about_a_parameter_names_it(refused: Callable[[], object], para
     with pytest.raises(TiltfitError) as error:
         refused()
     assert error.value.parameter == parameter
+
+
+ABOUT = expect("h", given=word("a")).about(0.9, name="x")
+
+
+def _of(*constraints: Any, **parameters: Any) -> TiltClassifier:
+    return TiltClassifier(list(constraints) or [ABOUT], classes=["h", "b"], **parameters)
+
+
+@pytest.mark.parametrize(
+    ("make", "parameter"),
+    [
+        (lambda: _of().fit([]), "X"),
+        (lambda: _of().fit("a text"), "X"),
+        (lambda: _of().fit(["!", "?"]), "X"),
+        (lambda: _of(vectorizer="hashing").fit(["!", "?"]), "X"),
+        (lambda: _of().fit(["a", "b"], ["h"]), "y"),
+        (lambda: TiltTagger([ABOUT], classes=["h", "b"]).fit([]), "X"),
+        (lambda: TiltTagger([ABOUT], classes=["h", "b"]).fit("a text"), "X"),
+        (lambda: _of(method="vote", solver="joint").fit(["a", "b"]), "solver"),
+        (lambda: _of(method="vote", solver="online").fit(["a", "b"]), "solver"),
+        (lambda: _of(method="ge", model="naive_bayes").fit(["a", "b"]), "method"),
+    ],
+)
+def test_errors_carry_the_parameter(make: Callable[[], object], parameter: str) -> None:
+    with pytest.raises(TiltfitError) as caught:
+        make()
+    assert caught.value.parameter == parameter
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: _of(expect("h", given=word("a")).at_least(0.9, name="x"), method="ge").fit(["a", "b"]),
+        lambda: _of(expect("h", given=column("age").above(3)).about(0.9, name="x")).fit(["a", "b"]),
+        lambda: _of(ABOUT, expect("b").about(0.5, name="x")).fit(["a", "b"]),
+    ],
+    ids=["cannot be taken", "no such column", "equal names"],
+)
+def test_errors_carry_the_constraint(make: Callable[[], object]) -> None:
+    with pytest.raises(TiltfitError) as caught:
+        make()
+    assert caught.value.constraint == "x"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
 from tests.estimators.test_streams import state
+from tests.storage.test_damage import places, put
 
-from tiltfit import TiltClassifier, TiltTagger, expect, load, when, word
+from tiltfit import TiltClassifier, TiltTagger, column, expect, load, when, word
 from tiltfit.errors import DataError, ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError
+from tiltfit.estimators import persistence
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.storage.container import read, write
 
@@ -20,6 +24,11 @@ TAGGED = [["Smith", ",", "J."], ["Title", "of"], ["Smith"]]
 
 def classifier(**options):
     return TiltClassifier(ABOUT, classes=["h", "b"], **options).partial_fit(TEXTS, ["h", None, None, "b"])
+
+
+def at(document, place):
+    """What stands there in a document."""
+    return reduce(lambda value, key: value[key], place, document)
 
 
 def matrix_classifier():
@@ -304,6 +313,41 @@ def test_a_damaged_stream_is_refused(case, honest, tmp_path):
     write(tmp_path / "bad.tilt", document, arrays)
     with pytest.raises(ModelFileError, match="damaged"):
         load(tmp_path / "bad.tilt")
+
+
+def table_classifier():
+    constraints = [
+        expect("h", given=column("pages").above(2)).about(0.9, name="long"),
+        expect(per=column("pages")).distributed_as({"h": 0.5, "b": 0.5}),
+    ]
+    frame = FRAME[["pages"]]
+    return TiltClassifier(constraints, classes=["h", "b"]).partial_fit(frame, ["h", None, None, "b"])
+
+
+@pytest.mark.parametrize("make", [table_classifier, lambda: tagger(online={"batch_size": 2})], ids=["rows", "tokens"])
+def test_any_leaf_of_a_stream_file_replaced_is_refused_or_harmless(make, tmp_path, monkeypatch):
+    make().save(tmp_path / "m.tilt")
+    document, arrays = read(tmp_path / "m.tilt")
+    damaged, refused = {}, 0
+    monkeypatch.setattr(persistence, "read", lambda _: (damaged, arrays))
+    leaves = [place for place in places(document) if not isinstance(at(document, place), list | dict)]
+    for place in leaves:
+        for other in (None, [], {}, -1, "zz", True, 1e300):
+            damaged = put(document, place, other)
+            try:
+                load(tmp_path / "m.tilt")
+            except ModelFileError:
+                refused += 1
+    assert refused > 2 * len(leaves)
+
+
+def test_a_lack_of_memory_is_no_damage(honest, monkeypatch):
+    def too_large(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(persistence, "_construct", too_large)
+    with pytest.raises(MemoryError):
+        load(honest)
 
 
 def test_a_file_without_its_stream_is_refused(honest, tmp_path):

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from tiltfit.data.inputs import MatrixInputs, TableInputs
 from tiltfit.errors import ConstraintError
+from tiltfit.language.comparisons import Above, IsIn, Within
 from tiltfit.language.conditions import column, feature, word
 
 NAN = float("nan")
@@ -108,6 +109,10 @@ def test_columns_that_do_not_suit(condition, message) -> None:
         (lambda: column("a").equals(None), "must be a string, a number or a bool"),
         (lambda: column(""), "must not be empty"),
         (lambda: feature(3), "must be a string"),
+        (lambda: Above("price", 3), r"'price' is neither column\(...\) nor feature\(...\)"),
+        (lambda: Within(None, 3, 4), "None is neither column"),
+        (lambda: IsIn("price", (3,)), r"'price' is not column\(...\)"),
+        (lambda: IsIn(feature("price"), (3,)), "is not column"),
     ],
 )
 def test_bad_comparisons(make, message) -> None:

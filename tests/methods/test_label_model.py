@@ -16,7 +16,7 @@ from tiltfit.data.inputs import TextInputs
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.label_model import LabelModel, Options, _Prior, estimate, posterior, stated_balance
-from tiltfit.methods.vote import Votes, majority_vote
+from tiltfit.methods.votes import Votes, majority_vote
 
 
 def votes_of(fires, elected, stated) -> Votes:

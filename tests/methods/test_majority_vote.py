@@ -13,7 +13,7 @@ from tiltfit import Constraint, expect, regex, word
 from tiltfit.data.inputs import TextInputs
 from tiltfit.errors import DataError, UnknownLabelError, UnsupportedError
 from tiltfit.language.relations import About, AtLeast, AtMost, Between, DistributedAs, Exactly
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 
 CLASSES = ["a", "b", "c", "d"]
 WORDS = ["w0", "w1", "w2", "w3"]

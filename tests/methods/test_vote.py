@@ -9,7 +9,7 @@ from tiltfit import TiltClassifier, TiltTagger, expect, punctuation, word
 from tiltfit.data.inputs import TextInputs
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, InactiveConstraintWarning, TiltfitWarning, UnsupportedError
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 
 TEXTS = ["puck ice", "puck goal", "bat ball", "ball base", "ice", "base", "puck bat"]
 SAID = [

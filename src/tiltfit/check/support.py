@@ -2,7 +2,7 @@
 the places where constraints meet.
 
 A constraint points to a label where its condition fires, if it expects more than half there to have its labels (as it
-votes, ``methods.vote``). Two constraints dispute a position if both point there and no label suits both:
+votes, ``methods.votes``). Two constraints dispute a position if both point there and no label suits both:
 
     Jaccard(a, b) = |a fires and b fires| / |a fires or b fires|
 """
@@ -24,7 +24,7 @@ from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.sentences import describe, titled
 from tiltfit.language.values import Label, exact
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 from tiltfit.projections.components import whole_statistic
 from tiltfit.projections.grounding import refuse_for_documents
 from tiltfit.samples.labels import is_list

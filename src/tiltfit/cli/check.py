@@ -76,7 +76,7 @@ def check(
     ctx: typer.Context,
     *,
     constraints: Annotated[Path, typer.Argument(metavar="CONSTRAINTS", help="A TOML file.", show_default=False)],
-    data: list[str] | None = option(None, DATA, f"{DATA_HELP} Repeatable.", "--data", "-d"),
+    data: list[str] | None = option(None, f"{DATA_HELP} Repeatable.", "--data", "-d", panel=DATA),
     task: TaskOption = "auto",
     reading: DataOptions,
     printing: JsonOnly,
@@ -113,7 +113,10 @@ def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data
         return Result(str(path), errors=errors)
     unit = kind.unit or "documents"
     if not len(constraints):
-        errors.append(f"{path} states no constraint.")
+        errors.append(
+            f"{path} states no constraint. Write one under [[constraint]]; in a file of tiltfit suggest, take the # "
+            "away from the lines of those that you know something about."
+        )
     if data:
         found = check(constraints, X, y, unit=unit)
     else:

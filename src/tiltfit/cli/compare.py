@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,24 +35,27 @@ def compare(
     ctx: typer.Context,
     *,
     data: DataArgument,
-    constraints: Path = option(..., None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
+    constraints: Path = option(..., "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
     test: list[str] | None = option(
-        None, None, "Labelled data to judge on, in any of these formats; repeatable. Required.", "--test", "DATA"
+        None, "Labelled data to judge on, in any of these formats; repeatable. Required.", "--test", metavar="DATA"
     ),
-    methods: str = option("all", None, "Which methods, such as ap,supervised or ap/MODEL; all: every one.", "A,B,..."),
-    labelled: int | None = option(None, None, "Keep N labels of DATA, drawn at random (--seed).", "N"),
-    output: Path | None = option(None, None, "A JSON file to write.", "--output", "-o"),
-    plot: Path | None = option(None, None, "A plot to write, such as plot.png.", "--plot"),
-    bootstrap: int = option(1000, None, "Draws that the intervals are made from; 0: no intervals.", "N"),
-    seed: int = option(0, None, "Seed of --labelled, of --bootstrap and of the methods.", "N"),
-    in_process: bool = option(
-        False, None, "Run all methods in one process; their memory is then unknown.", "--in-process"
+    methods: str = option(
+        "all", "Which methods, such as ap,supervised or ap/MODEL; all: every one.", metavar="A,B,..."
     ),
+    labelled: int | None = option(None, "Keep N labels of DATA, drawn at random (--seed).", metavar="N"),
+    output: Path | None = option(None, "A JSON file to write.", "--output", "-o"),
+    plot: Path | None = option(None, "A plot to write, such as plot.png.", "--plot"),
+    bootstrap: int = option(1000, "Draws that the intervals are made from; 0: no intervals.", metavar="N"),
+    seed: int = option(0, "Seed of --labelled, of --bootstrap and of the methods.", metavar="N"),
+    in_process: bool = option(False, "Run all methods in one process; their memory is then unknown.", "--in-process"),
     task: TaskOption = "auto",
     classes: ClassesOption = None,
     reading: DataOptions,
     method_option: list[str] | None = option(
-        None, TRAINING, "Option of one of the methods, such as codl.tau=0.5; repeatable.", "METHOD.NAME=VALUE"
+        None,
+        "Option of one of the methods, such as codl.tau=0.5; repeatable.",
+        metavar="METHOD.NAME=VALUE",
+        panel=TRAINING,
     ),
     training: ComparedTraining,
     printing: OutputOptions,
@@ -119,17 +122,17 @@ def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, ou
 
 def _read(
     reading: DataOptions, task: Task, said: ConstraintSet, data: Sequence[str], test: Sequence[str]
-) -> Iterator[Dataset | SequenceDataset]:
-    """Yield the data to learn from and those to judge on."""
+) -> tuple[Dataset | SequenceDataset, Dataset | SequenceDataset]:
+    """Return the data to learn from and those to judge on."""
     columns = columns_named(task, said)
-    yield reading.read(task, data, labels=True, columns=columns)
+    train = reading.read(task, data, labels=True, columns=columns)
     held_out = reading.read(task, test, labels=True, columns=columns)
     if not held_out.labelled.any():
         where = "--label-column or --tags says where labels are" if task.is_sequences else "--label names the field"
         raise DataError(
             f"{', '.join(held_out.sources)}: nothing is labelled, so there is nothing to judge by: {where}."
         )
-    yield held_out
+    return train, held_out
 
 
 def _asked(methods: str, options: Sequence[str]) -> str | dict[str, dict[str, Any]]:

@@ -40,22 +40,17 @@ def convert(
     ],
     output: Path | None = option(
         None,
-        None,
         "File to write; else stdout. Constraints: .toml; sequences: .conll or .jsonl; votes: .jsonl or .csv.",
         "--output",
         "-o",
     ),
-    token_column: int = option(0, None, "simple-tagger: the feature that is the token; 0 is the first."),
-    labels: bool = option(
-        True, None, "simple-tagger: whether the last field of a line is a label.", "--labels/--no-labels"
-    ),
-    constraints: Path | None = option(None, None, "snorkel: the constraints to write (TOML).", "--constraints", "-c"),
-    data: list[str] | None = option(
-        None, None, "snorkel: the documents that were voted on. Repeatable.", "--data", "-d"
-    ),
-    classes: str | None = option(None, None, "snorkel: names of the classes 0, 1, …, with commas."),
+    token_column: int = option(0, "simple-tagger: the feature that is the token; 0 is the first."),
+    labels: bool = option(True, "simple-tagger: whether the last field of a line is a label.", "--labels/--no-labels"),
+    constraints: Path | None = option(None, "snorkel: the constraints to write (TOML).", "--constraints", "-c"),
+    data: list[str] | None = option(None, "snorkel: the documents that were voted on. Repeatable.", "--data", "-d"),
+    classes: str | None = option(None, "snorkel: names of the classes 0, 1, …, with commas."),
     header: bool | None = option(
-        None, None, "snorkel: whether the first row of CSV names the rules.", "--header/--no-header"
+        None, "snorkel: whether the first row of CSV names the rules.", "--header/--no-header"
     ),
     reading: Annotated[DataOptions, Only("delimiter", "text", "label")],
     printing: JsonOnly,
@@ -133,7 +128,6 @@ def _snorkel(
     header: bool | None,
 ) -> None:
     from tiltfit.convert.votes import constraints_of, read_votes, rows_of
-    from tiltfit.samples.task import DOCUMENTS
 
     suffix = _suffix(output) or ".jsonl"
     if suffix not in (".jsonl", ".csv"):
@@ -142,7 +136,7 @@ def _snorkel(
         raise DataError("Standard input (-) can be read only once.")
     names = [name.strip() for name in classes.split(",")] if classes is not None else None
     votes = read_votes(source, classes=names, header=header, delimiter=reading.tab_or_delimiter)
-    documents = replace(reading, delimiter=None).read(DOCUMENTS, data, labels=True) if data else None
+    documents = replace(reading, delimiter=None).read_documents(data, labels=True) if data else None
     said = constraints_of(votes, text_labels=suffix == ".csv")
     with _writing(terminal, output) as file:
         (_write_csv if suffix == ".csv" else write_jsonl)(rows_of(votes, documents), file)

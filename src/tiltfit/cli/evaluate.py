@@ -48,14 +48,14 @@ def evaluate(
         if kind.is_sequences:
             from tiltfit.report.segments import score_tags
 
-            rows, classes = reading.read(kind, data, labels=True), loaded.classes_.tolist()
-            with located(kind, rows):
-                tag_scores = score_tags(_true_tags(terminal, rows, classes), list(loaded.predict(rows.X)), classes)
-            counts = {"sequences": len(rows), **tag_scores.to_dict()}
-            terminal.document({"model": str(model), "data": list(rows.sources), **counts})
+            tagged, classes = reading.read_sequences(data, labels=True), loaded.classes_.tolist()
+            with located(kind, tagged):
+                tag_scores = score_tags(_true_tags(terminal, tagged, classes), list(loaded.predict(tagged.X)), classes)
+            counts = {"sequences": len(tagged), **tag_scores.to_dict()}
+            terminal.document({"model": str(model), "data": list(tagged.sources), **counts})
             show_tag_scores(terminal, tag_scores)
         else:
-            rows = reading.read(kind, data, labels=True, columns=columns_of(kind, loaded, reading.text))
+            rows = reading.read_documents(data, labels=True, columns=columns_of(kind, loaded, reading.text))
             truth = _true_classes(rows, list(loaded.classes_), reading.label)
             scores = document_scores(loaded.predict_proba(rows.X), truth, [class_name(c) for c in loaded.classes_])
             terminal.document({"model": str(model), "data": list(rows.sources), **scores.document()})

@@ -4,7 +4,7 @@ A command names a group as the type of one parameter; ``command`` turns its fiel
 a parameter whose default is an ``option``:
 
     @command
-    def suggest(ctx: typer.Context, top: int = option(20, None, "How many.", "N"), *, reading: DataOptions) -> None: ...
+    def suggest(ctx: Context, *, top: int = option(20, "How many.", metavar="N"), reading: DataOptions) -> None: ...
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import typer
 from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
-    from tiltfit.data.readers import DocumentStream, SequenceStream
+    from tiltfit.data.readers import Dataset, DocumentStream, SequenceDataset, SequenceStream
     from tiltfit.samples.task import Task
 
 DATA = "Data"
@@ -78,12 +78,10 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def option(default: Any, panel: str | None, help: str, *words: str) -> Any:
-    """Return a field of a group, or the default of a parameter, that is an option. ``words``: its names, if it is not
-    called like the field, and what stands for its value in the help. That shows the default only if it is a word or a
-    number."""
-    names = [word for word in words if word.startswith("-")]
-    metavar = next((word for word in words if not word.startswith("-")), None)
+def option(default: Any, help: str, *names: str, metavar: str | None = None, panel: str | None = None) -> Any:
+    """Return a field of a group, or the default of a parameter, that is an option. ``names``: if it is not called like
+    the field. ``metavar``: what stands for its value in the help. ``panel``: the heading under which the help lists it.
+    The help shows the default only if it is a word or a number."""
     shown = default is not None and default is not False
     made = typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar, show_default=shown)
     return field(default=default, metadata={"option": made})
@@ -106,8 +104,8 @@ ClassesOption = Annotated[
 class OutputOptions:
     """What a command prints."""
 
-    as_json: bool = option(False, None, "Print one JSON document, for machines.", "--json")
-    quiet: bool = option(False, None, "Print errors only.", "--quiet", "-q")
+    as_json: bool = option(False, "Print one JSON document, for machines.", "--json")
+    quiet: bool = option(False, "Print errors only.", "--quiet", "-q")
 
 
 JsonOnly = Annotated[OutputOptions, Only("as_json")]
@@ -117,27 +115,39 @@ JsonOnly = Annotated[OutputOptions, Only("as_json")]
 class DataOptions:
     """How to read DATA."""
 
-    format: str = option("auto", DATA, "auto, jsonl, csv, tsv, parquet, folder or conll.", "FORMAT")
+    format: str = option("auto", "auto, jsonl, csv, tsv, parquet, folder or conll.", metavar="FORMAT", panel=DATA)
     column: list[str] | None = option(
         None,
-        DATA,
         "Another field to read; repeatable. (Of sequences, those that constraints refer to are read anyway.)",
-        "FIELD",
+        metavar="FIELD",
+        panel=DATA,
     )
     delimiter: str | None = option(
-        None, DATA, "Separator of columns, if not the usual one: CSV comma, TSV tab; CoNLL tabs or else spaces.", "CHAR"
+        None,
+        "Separator of columns, if not the usual one: CSV comma, TSV tab; CoNLL tabs or else spaces.",
+        metavar="CHAR",
+        panel=DATA,
     )
-    text: str = option("text", DOCUMENTS, "Field with the text.", "FIELD")
-    label: str = option("label", DOCUMENTS, "Field with the label; empty: unlabelled.", "FIELD")
-    tokens: str = option("tokens", SEQUENCES, "JSONL: field with the list of tokens.", "FIELD")
-    tags: str = option("tags", SEQUENCES, "JSONL: field with the list of labels; null: unlabelled.", "FIELD")
-    token_column: int = option(0, SEQUENCES, "CoNLL: column of the token; 0 is the first, -1 the last.", "N")
-    label_column: str = option("-1", SEQUENCES, "CoNLL: column of the label; none: read no labels, nor JSONL's.", "N")
+    text: str = option("text", "Field with the text.", metavar="FIELD", panel=DOCUMENTS)
+    label: str = option("label", "Field with the label; empty: unlabelled.", metavar="FIELD", panel=DOCUMENTS)
+    tokens: str = option("tokens", "JSONL: field with the list of tokens.", metavar="FIELD", panel=SEQUENCES)
+    tags: str = option(
+        "tags", "JSONL: field with the list of labels; null: unlabelled.", metavar="FIELD", panel=SEQUENCES
+    )
+    token_column: int = option(
+        0, "CoNLL: column of the token; 0 is the first, -1 the last.", metavar="N", panel=SEQUENCES
+    )
+    label_column: str = option(
+        "-1", "CoNLL: column of the label; none: read no labels, nor JSONL's.", metavar="N", panel=SEQUENCES
+    )
     unlabelled: list[str] | None = option(
-        None, SEQUENCES, 'CoNLL: label that means "unlabelled", such as ?; repeatable.', "MARK"
+        None, 'CoNLL: label that means "unlabelled", such as ?; repeatable.', metavar="MARK", panel=SEQUENCES
     )
     blank: str = option(
-        "error", SEQUENCES, "CoNLL: what to do with a blank token: error, skip, or replace it by _.", "WHAT"
+        "error",
+        "CoNLL: what to do with a blank token: error, skip, or replace it by _.",
+        metavar="WHAT",
+        panel=SEQUENCES,
     )
 
     @property
@@ -145,12 +155,25 @@ class DataOptions:
         """The delimiter that was typed."""
         return "\t" if self.delimiter in ("\\t", "tab") else self.delimiter  # a tab is hard to type in a shell
 
-    def read(self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Any:
-        """Read DATA as a ``Dataset`` or ``SequenceDataset``. ``columns``: of documents, unless the user named some; of
-        sequences, besides those that the user named."""
-        from tiltfit.data.readers import read, read_sequences
+    def read(
+        self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()
+    ) -> Dataset | SequenceDataset:
+        """Read DATA as the task needs them."""
+        if task.is_sequences:
+            return self.read_sequences(sources, labels=labels, columns=columns)
+        return self.read_documents(sources, labels=labels, columns=columns)
 
-        return (read_sequences if task.is_sequences else read)(list(sources), **self._given(task, labels, columns))
+    def read_documents(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Dataset:
+        """Read documents. ``columns``: to read unless the user named some."""
+        from tiltfit.data.readers import read
+
+        return read(list(sources), **self._of_documents(labels, columns))
+
+    def read_sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
+        """Read sequences. ``columns``: to read besides those that the user named."""
+        from tiltfit.data.readers import read_sequences
+
+        return read_sequences(list(sources), **self._of_sequences(labels, columns))
 
     def chunks(
         self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = (), **how: Any
@@ -158,19 +181,25 @@ class DataOptions:
         """Read DATA in chunks. ``how``: size, on_error and skip of a stream."""
         from tiltfit.data.readers import stream, stream_sequences
 
-        given = self._given(task, labels, columns) | how
-        return stream_sequences(list(sources), **given) if task.is_sequences else stream(list(sources), **given)
+        if task.is_sequences:
+            return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
+        return stream(list(sources), **self._of_documents(labels, columns), **how)
 
-    def _given(self, task: Task, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
-        """The keywords of the readers."""
-        given: dict[str, Any] = {"format": self.format, "delimiter": self.tab_or_delimiter}
-        if not task.is_sequences:
-            return given | {
-                "text": self.text,
-                "label": self.label if labels else None,
-                "columns": self.column or columns,
-            }
-        return given | {
+    def _of_documents(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
+        """The keywords of readers of documents."""
+        return {
+            "format": self.format,
+            "delimiter": self.tab_or_delimiter,
+            "text": self.text,
+            "label": self.label if labels else None,
+            "columns": self.column or columns,
+        }
+
+    def _of_sequences(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
+        """The keywords of readers of sequences."""
+        return {
+            "format": self.format,
+            "delimiter": self.tab_or_delimiter,
             "token": self.token_column,
             "label": self._label_column if labels else None,
             "unlabelled": self.unlabelled or (),

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TextIO
+from typing import TYPE_CHECKING, Any, Literal, TextIO, cast
 
 import typer
 
@@ -31,8 +31,10 @@ from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
+    from tiltfit.arrays import FloatArray
     from tiltfit.data.readers import Dataset, SequenceDataset
     from tiltfit.explain.causes import Cause, Causes
+    from tiltfit.language.values import Label
     from tiltfit.samples.task import Task
 
 Layout = Literal["conll", "csv", "jsonl"]
@@ -47,17 +49,14 @@ def predict(
     data: DataArgument,
     output: Path | None = option(
         None,
-        None,
         "File to write: .jsonl, for documents also .csv, for sequences also .conll; each may end in .gz. Else stdout: "
         "JSONL, or columns if DATA are columns.",
         "--output",
         "-o",
     ),
-    proba: bool = option(False, None, "Add the probability of each class.", "--proba"),
-    why: bool = option(False, None, "Add the main causes: words, transitions and statements, in log-odds.", "--why"),
-    project: bool = option(
-        False, None, "Tilt the predictions until these data also meet the constraints.", "--project"
-    ),
+    proba: bool = option(False, "Add the probability of each class.", "--proba"),
+    why: bool = option(False, "Add the main causes: words, transitions and statements, in log-odds.", "--why"),
+    project: bool = option(False, "Tilt the predictions until these data also meet the constraints.", "--project"),
     reading: UnlabelledData,
     printing: OutputOptions,
 ) -> None:
@@ -72,11 +71,11 @@ def predict(
         layout: Layout | None = None
         if kind.is_sequences:
             columns = columns_of(kind, loaded, reading.text) if project or why else []
-            rows = reading.read(kind, data, labels=False, columns=columns)
-            layout = choose_layout(output, rows.formats, proba=proba, why=why)
-            found = _tag(kind, loaded, rows, proba=proba, why=why, project=project)
+            sequences = reading.read_sequences(data, labels=False, columns=columns)
+            layout = choose_layout(output, sequences.formats, proba=proba, why=why)
+            found = _tag(kind, loaded, sequences, proba=proba, why=why, project=project)
         else:
-            rows = reading.read(kind, data, labels=False, columns=columns_of(kind, loaded, reading.text))
+            rows = reading.read_documents(data, labels=False, columns=columns_of(kind, loaded, reading.text))
             found = _classify(loaded, rows, proba=proba, why=why, project=project)
         _deliver(terminal, kind, found, output, layout)
 
@@ -138,13 +137,13 @@ def _deliver(
 @dataclass(frozen=True)
 class Predictions:
     """One label per document or, with ``tokens``, one list of tags per sequence; on request also the probability of
-    each class and the causes."""
+    each class and the causes, likewise one per document or one list per sequence."""
 
     ids: Sequence[str]
-    classes: Sequence[Any]
-    labels: Sequence[Any]
-    proba: Any = None
-    why: Sequence[Any] | None = None
+    classes: Sequence[Label]
+    labels: Sequence[Label] | Sequence[Sequence[Label]]
+    proba: FloatArray | Sequence[FloatArray] | None = None
+    why: Sequence[Cause] | Sequence[Sequence[Cause]] | None = None
     tokens: Sequence[Sequence[str]] | None = None
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -155,12 +154,17 @@ class Predictions:
         def shares(row: Any) -> dict[str, float]:
             return {name: short(p) for name, p in zip(names, row, strict=True)}
 
+        more: list[tuple[str, Any, Callable[[Any], Any]]] = [("proba", self.proba, shares), ("why", self.why, reasons)]
         for i, (identifier, label) in enumerate(zip(self.ids, self.labels, strict=True)):
             if self.tokens is None:
                 row: dict[str, Any] = {"id": identifier, "label": plain(label)}
             else:
-                row = {"id": identifier, "tokens": list(self.tokens[i]), "tags": plain(list(label))}
-            for key, values, shown in (("proba", self.proba, shares), ("why", self.why, reasons)):
+                row = {
+                    "id": identifier,
+                    "tokens": list(self.tokens[i]),
+                    "tags": plain(list(cast("Sequence[Label]", label))),
+                }
+            for key, values, shown in more:
                 if values is not None:
                     row[key] = shown(values[i]) if self.tokens is None else [*map(shown, values[i])]
             yield row
@@ -221,7 +225,9 @@ def _write_conll(predictions: Predictions, file: TextIO) -> None:
     for name in names.values():
         if not name.isprintable() or name != name.strip():
             raise DataError(f"The label {name!r} cannot stand in CoNLL columns. Write JSONL: -o FILE.jsonl.")
-    for tokens, tags in zip(predictions.tokens or (), predictions.labels, strict=True):
+    for tokens, tags in zip(
+        predictions.tokens or (), cast("Sequence[Sequence[Label]]", predictions.labels), strict=True
+    ):
         file.writelines(f"{token}\t{names[plain(tag)]}\n" for token, tag in zip(tokens, tags, strict=True))
         file.write("\n")
 

@@ -31,8 +31,8 @@ def report(
     ctx: typer.Context,
     *,
     model: ModelArgument,
-    data: list[str] = option(..., DATA, f"{DATA_HELP} Repeatable.", "--data", "-d"),
-    output: Path = option(..., None, "The page to write, such as report.html; -: stdout.", "--output", "-o"),
+    data: list[str] = option(..., f"{DATA_HELP} Repeatable.", "--data", "-d", panel=DATA),
+    output: Path = option(..., "The page to write, such as report.html; -: stdout.", "--output", "-o"),
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of MODEL")
     ] = None,

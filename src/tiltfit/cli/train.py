@@ -29,16 +29,14 @@ def train(
     ctx: typer.Context,
     *,
     data: DataArgument,
-    output: Path = option(..., None, "The .tilt file to write.", "--output", "-o"),
-    constraints: Path | None = option(
-        None, None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"
-    ),
+    output: Path = option(..., "The .tilt file to write.", "--output", "-o"),
+    constraints: Path | None = option(None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
     constraints_from_labels: int | None = option(
-        None, None, "Also state what the labels show: for each label the N most confident statements.", "N"
+        None, "Also state what the labels show: for each label the N most confident statements.", metavar="N"
     ),
     task: TaskOption = "auto",
     classes: ClassesOption = None,
-    ignore_labels: bool = option(False, None, "Train as if nothing were labelled.", "--ignore-labels"),
+    ignore_labels: bool = option(False, "Train as if nothing were labelled.", "--ignore-labels"),
     reading: DataOptions,
     training: TrainingOptions,
     streaming: OnlineOptions,

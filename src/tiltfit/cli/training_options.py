@@ -34,47 +34,60 @@ _SHARED = {name: name for name in ("model", "method", "alpha", "beta", "gamma", 
 class TrainingOptions:
     """How to train; None is the estimator's default."""
 
-    model: str | None = option(None, TRAINING, "maxent, naive_bayes or bernoulli_naive_bayes; taggers: crf or hmm.")
+    model: str | None = option(
+        None, "maxent, naive_bayes or bernoulli_naive_bayes; taggers: crf or hmm.", panel=TRAINING
+    )
     method: str | None = option(
-        None, TRAINING, "ap, or one to compare it with: ge, codl, em, supervised, vote and others."
+        None, "ap, or one to compare it with: ge, codl, em, supervised, vote and others.", panel=TRAINING
     )
     method_option: list[str] | None = option(
-        None, TRAINING, "Option of the method, such as tau=0.5; repeatable.", "NAME=VALUE"
+        None, "Option of the method, such as tau=0.5; repeatable.", metavar="NAME=VALUE", panel=TRAINING
     )
-    alpha: float | None = option(None, TRAINING, "Strength of the ridge penalty on weights.")
-    beta: float | None = option(None, TRAINING, "Softness of constraints: smaller is closer to the target.")
-    gamma: float | None = option(None, TRAINING, "Weight of unlabelled against labelled data.")
-    scale: str | None = option(None, TRAINING, "unit or support: whether the pull of a constraint grows with the data.")
+    alpha: float | None = option(None, "Strength of the ridge penalty on weights.", panel=TRAINING)
+    beta: float | None = option(None, "Softness of constraints: smaller is closer to the target.", panel=TRAINING)
+    gamma: float | None = option(None, "Weight of unlabelled against labelled data.", panel=TRAINING)
+    scale: str | None = option(
+        None, "unit or support: whether the pull of a constraint grows with the data.", panel=TRAINING
+    )
     free_intercepts: bool = option(
         False,
-        TRAINING,
         "No ridge on intercepts (taggers: on plain transitions and on --boundaries).",
         "--free-intercepts",
+        panel=TRAINING,
     )
-    solver: str | None = option(None, TRAINING, "auto, alternating, joint, sgd or online.")
-    init: str | None = option(None, TRAINING, "Where to start: zeros, supervised, constraints or random.")
-    max_iter: int | None = option(None, TRAINING, "The largest number of rounds.")
-    tol: float | None = option(None, TRAINING, "Stop when ten rounds lower the objective by less than this part.")
-    jobs: int | None = option(None, TRAINING, "Threads; -1: one per core.")
-    seed: int | None = option(None, TRAINING, "Seed of random numbers (random starts, sampled statistics, sgd).")
+    solver: str | None = option(None, "auto, alternating, joint, sgd or online.", panel=TRAINING)
+    init: str | None = option(None, "Where to start: zeros, supervised, constraints or random.", panel=TRAINING)
+    max_iter: int | None = option(None, "The largest number of rounds.", panel=TRAINING)
+    tol: float | None = option(
+        None, "Stop when ten rounds lower the objective by less than this part of it.", panel=TRAINING
+    )
+    jobs: int | None = option(None, "Threads; -1: one per core.", panel=TRAINING)
+    seed: int | None = option(None, "Seed of random numbers (random starts, sampled statistics, sgd).", panel=TRAINING)
     vectorizer: str | None = option(
-        None, CLASSIFIER, "auto, tfidf, counts, binary or hashing: how texts become features."
+        None, "auto, tfidf, counts, binary or hashing: how texts become features.", panel=CLASSIFIER
     )
     lexicon: list[str] | None = option(
-        None, TAGGER, "Word list, one entry per line, in which tokens are looked up; repeatable.", "NAME=FILE"
+        None,
+        "Word list, one entry per line, in which tokens are looked up; repeatable.",
+        metavar="NAME=FILE",
+        panel=TAGGER,
     )
-    min_count: int | None = option(None, TAGGER, "Drop attributes that occur less often.")
-    hashing: int | None = option(None, TAGGER, "Hash attributes into this many columns: no vocabulary is learned.")
+    min_count: int | None = option(None, "Drop attributes that occur less often.", panel=TAGGER)
+    hashing: int | None = option(
+        None, "Hash attributes into this many columns: no vocabulary is learned.", panel=TAGGER
+    )
     weights: str | None = option(
-        None, TAGGER, "all, or observed: only the pairs of attribute and label seen in labels."
+        None, "all, or observed: only the pairs of attribute and label seen in labels.", panel=TAGGER
     )
     inference: str | None = option(
-        None, TAGGER, "auto, exact or sampled: how statistics of whole sequences are inferred."
+        None, "auto, exact or sampled: how statistics of whole sequences are inferred.", panel=TAGGER
     )
     valid_only: bool = option(
-        False, TAGGER, "With BIO or IOBES labels: predict well-formed sequences only.", "--valid-only"
+        False, "With BIO or IOBES labels: predict well-formed sequences only.", "--valid-only", panel=TAGGER
     )
-    boundaries: bool = option(False, TAGGER, "Weights for the first and the last label of a sequence.", "--boundaries")
+    boundaries: bool = option(
+        False, "Weights for the first and the last label of a sequence.", "--boundaries", panel=TAGGER
+    )
 
     @property
     def lexicon_files(self) -> list[str]:
@@ -186,36 +199,42 @@ class OnlineOptions:
 
     online: bool = option(
         False,
-        ONLINE,
         "Learn from DATA as it is read; it need not fit into memory. OUTPUT is a checkpoint.",
         "--online",
+        panel=ONLINE,
     )
-    passes: int | None = option(None, ONLINE, "Read DATA this many times (default: once).", "N")
+    passes: int | None = option(None, "Read DATA this many times (default: once).", metavar="N", panel=ONLINE)
     horizon: int | None = option(
-        None, ONLINE, "The largest number of documents or sequences that count (default: all read).", "N"
+        None, "The largest number of documents or sequences that count (default: all read).", metavar="N", panel=ONLINE
     )
     checkpoint: int | None = option(
-        None, ONLINE, f"Write OUTPUT after every N documents or sequences (default: {CHECKPOINT:,}).", "N"
+        None, f"Write OUTPUT after every N documents or sequences (default: {CHECKPOINT:,}).", metavar="N", panel=ONLINE
     )
     resume: bool = option(
-        False, ONLINE, "Continue an interrupted run from its OUTPUT, if there is one; same options.", "--resume"
+        False, "Continue an interrupted run from its OUTPUT, if there is one; same options.", "--resume", panel=ONLINE
     )
-    fresh: bool = option(False, ONLINE, "Begin again even if OUTPUT holds an earlier run.", "--fresh")
+    fresh: bool = option(False, "Begin again even if OUTPUT holds an earlier run.", "--fresh", panel=ONLINE)
     begin_from: Path | None = option(
-        None, ONLINE, "Continue from a model that was trained with --online, with new DATA.", "MODEL", "--from"
+        None,
+        "Continue from a model that was trained with --online, with new DATA.",
+        "--from",
+        metavar="MODEL",
+        panel=ONLINE,
     )
     on_error: str | None = option(
         None,
-        ONLINE,
         "fail (the default) at a malformed line or a label that is not a class, or skip and count it.",
-        "WHAT",
+        metavar="WHAT",
+        panel=ONLINE,
     )
     batch_size: int | None = option(
-        None, ONLINE, "Documents or sequences per step (default: 64 or 16; printed: 1).", "N"
+        None, "Documents or sequences per step (default: 64 or 16; printed: 1).", metavar="N", panel=ONLINE
     )
-    steps: str | None = option(None, ONLINE, "adaptive (the default), or printed as in the paper.", "WHICH")
-    eta0: float | None = option(None, ONLINE, "Size of the first printed step (default: 0.1).", "X")
-    verbose: bool = option(False, ONLINE, "Show all constraints at every checkpoint.", "--verbose")
+    steps: str | None = option(
+        None, "adaptive (the default), or printed as in the paper.", metavar="WHICH", panel=ONLINE
+    )
+    eta0: float | None = option(None, "Size of the first printed step (default: 0.1).", metavar="X", panel=ONLINE)
+    verbose: bool = option(False, "Show all constraints at every checkpoint.", "--verbose", panel=ONLINE)
 
     @property
     def learner(self) -> dict[str, Any]:

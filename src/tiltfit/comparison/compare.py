@@ -14,7 +14,7 @@ from tiltfit.comparison.figures import LEVEL, Evidence, gather, judged
 from tiltfit.comparison.parts import Parts, prepare
 from tiltfit.comparison.result import Comparison, Row, plain
 from tiltfit.comparison.worker import Done, Failed, packed, run, run_apart
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.report.segments import segments_by_sequence
 
@@ -85,7 +85,7 @@ def compare(
     >>> found["supervised"].status, found["supervised"].reason
     ('refused', "method='supervised' learns from labels, but no instance of y is labelled. Use method='ap'.")
     """
-    seed, draws = check_whole("random_state", random_state, 0), check_whole("n_bootstrap", n_bootstrap, 0)
+    seed, draws = whole_parameter("random_state", random_state, 0), whole_parameter("n_bootstrap", n_bootstrap, 0)
     parts = prepare(constraints, X, y, test, task=task, classes=classes, labelled=labelled, seed=seed)
     asked = cells(methods, parameters, parts.work.estimator)
     found = _run_all(parts, asked, isolate, progress)

@@ -21,7 +21,7 @@ from tiltfit.comparison.worker import Work
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError, TiltfitWarning, UnknownLabelError, did_you_mean
 from tiltfit.estimators.development import naming_dev
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.values import exact
 from tiltfit.samples.labels import as_objects, find_unlabelled, row_targets, tag_targets
@@ -117,7 +117,7 @@ def _keep(y: Any, marked: IntArray, labelled: Any, rng: np.random.Generator) -> 
     same seed, fewer are a part of more."""
     if labelled is None:
         return (None if y is None else list(as_objects(y))), len(marked)
-    check_whole("labelled", labelled, 0)
+    whole_parameter("labelled", labelled, 0)
     if int(labelled) > len(marked):
         raise DataError(f"labelled={labelled}, but only {len(marked)} of the training data have labels.")
     if y is None:

@@ -88,7 +88,7 @@ class Comparison:
         return tuple(m for m in METRICS if any(m.key in row.figures for row in self.rows))
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; ``from_dict`` gives back an equal comparison."""
+        """Plain data, for JSON; ``from_dict`` gives back an equal comparison."""
         return {"version": VERSION, **asdict(self), "rows": [_row_as_dict(row) for row in self.rows]}
 
     @staticmethod

@@ -17,14 +17,14 @@ from tiltfit.errors import DataError
 def as_texts(X: Any) -> list[str] | None:
     """The texts, if X is a one-dimensional collection of them, else None."""
     if isinstance(X, str | bytes):
-        raise DataError("X is a single text. Pass a list of texts, even for one: [text].")
+        raise DataError("X is a single text. Pass a list of texts, even for one: [text].", parameter="X")
     if isinstance(X, Mapping) or sparse.issparse(X) or getattr(X, "ndim", 1) != 1 or hasattr(X, "columns"):
         return None
     if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
         return None
     values: list[Any] = list(X.tolist() if hasattr(X, "tolist") else X)
     if not values and isinstance(X, list | tuple):
-        raise DataError("X has no rows: at least one is needed.")
+        raise DataError("X has no rows: at least one is needed.", parameter="X")
     values = [value.text if is_document(value) else value for value in values]
     bad = [i for i, value in enumerate(values) if not isinstance(value, str)]
     if len(bad) == len(values):

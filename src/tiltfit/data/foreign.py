@@ -53,7 +53,7 @@ def dataset_columns(X: Any) -> dict[str, list[Any]] | None:
 
 
 def refuse_repeated(names: Sequence[Any]) -> None:
-    """Refuse names of columns that stand twice."""
+    """Refuse names of columns that occur twice."""
     if len(set(names)) < len(names):
         raise DataError(f"X has columns of the same name: {sorted({n for n in names if names.count(n) > 1})}.")
 

@@ -222,7 +222,7 @@ def as_sequences(X: object, *, allow_empty: bool = True) -> Sequences:
 def _refuse_empty(sequences: Sequences) -> None:
     empty = np.flatnonzero(sequences.lengths == 0)
     if not sequences.n_sequences:
-        raise DataError("X has no sequences: at least one is needed.")
+        raise DataError("X has no sequences: at least one is needed.", parameter="X")
     if len(empty):
         more = f" (and {len(empty) - 1} more)" if len(empty) > 1 else ""
         raise DataError(
@@ -284,7 +284,9 @@ def _refused(offsets: IntArray, i: int, why: str, origin: str, others: Iterable[
 def _flatten(X: Any, origin: str) -> tuple[Sequence[Any], IntArray]:
     """Tokens (a list) or ``AttributeRows``, and where each sequence starts."""
     if isinstance(X, str | bytes):
-        raise DataError(f"{origin} is a single text. Pass a list of token lists, even for one: [text.split()].")
+        raise DataError(
+            f"{origin} is a single text. Pass a list of token lists, even for one: [text.split()].", parameter="X"
+        )
     if not isinstance(X, Sequence | np.ndarray) and not hasattr(X, "to_numpy"):
         raise DataError(f"{origin} must be a list of token lists, but is of type {type(X).__name__}.")
     rows = [_row(row, k, origin) for k, row in enumerate(X)]

@@ -1,4 +1,4 @@
-"""Random choices that are the same on every platform and in every Python, and the files of a collection."""
+"""Random choices that are the same on every platform and in every Python, and writing a generated collection."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Draws:
 
 
 def write_files(folder: Path, files: Mapping[str, str]) -> list[Path]:
-    """Write texts by name of file into ``folder``, which is made if need be; return the paths."""
+    """Write ``files`` (name → content) into ``folder``, which is created if it does not exist; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         (folder / name).write_text(content, encoding="utf-8", newline="\n")

@@ -13,14 +13,14 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, TiltfitError
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.methods.history import Development
 from tiltfit.models.model import Model
 
 
 def parts(dev: Any, patience: Any) -> tuple[Any, Any] | None:
     """X_dev and y_dev, or None if there is no development set; raises by name."""
-    check_whole("patience", patience)
+    whole_parameter("patience", patience)
     if dev is None:
         return None
     if not isinstance(dev, tuple | list) or len(dev) != 2:

@@ -1,6 +1,8 @@
-"""What a fit takes from earlier models: weights to start from (``init=``, ``warm_start=``), which may also be given
-outright, and the reference distribution q₀ of Eq. 2–3 (``base=``), which may also be probabilities of the training
-rows."""
+"""Weights to start from (``init=``, ``warm_start=``) and the base distribution q₀ of Eq. 2–3 (``base=``).
+
+Both usually come from an earlier model. Weights may also be given as arrays, and q₀ as probabilities of the training
+rows.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ from tiltfit.samples.sample import Sample
 def matched_weights(source: Any, classes: Sequence[Any], names: Sequence[str] | None, d: int) -> FloatArray:
     """Flat weights from a fitted estimator or a pair (coef, intercept).
 
-    Features are matched by name where both have names (hashed ones by column, of as many); one that the source does not
-    know starts at 0.
+    Features are matched by name where both have names; hashed ones by column, and only if both have the same number of
+    columns. A feature that the source does not know starts at 0.
     """
     if isinstance(source, tuple):
         coef, intercept = (np.asarray(part, dtype=np.float64) for part in source)

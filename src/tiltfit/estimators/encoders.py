@@ -184,7 +184,7 @@ def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag,
         return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
     bag, matrix = HashedWords().fit(texts)
     if not matrix.nnz and not part:
-        raise DataError(NO_WORDS)
+        raise DataError(NO_WORDS, parameter="X")
     return bag, matrix
 
 

@@ -42,14 +42,15 @@ from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
 from tiltfit.estimators.sequence_encoder import refuse_impossible
-from tiltfit.estimators.stream import fit_online, learn_more, problem_of
+from tiltfit.estimators.stream import fit_online, learn_more
 from tiltfit.execution.workers import Workers, one_blas_thread
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import Development, Fit, Round
 from tiltfit.methods.method import Run, Training
+from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import default_start, starting_point
-from tiltfit.methods.vote import majority_vote
+from tiltfit.methods.votes import majority_vote
 from tiltfit.models.generative import refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
@@ -144,7 +145,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if told and not self.task.is_sequences:
             warn_unspoken_classes(self.classes_, sample.labels, constraints, sample.banned)
         votes = majority_vote(constraints, inputs, constraints.classes or ()) if "votes" in method.needs else None
-        problem = problem_of(model, sample, grounded, self.ridge(model), float(self.gamma))
+        problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
         alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
         if alternates and given is None and self.init is None:

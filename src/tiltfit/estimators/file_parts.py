@@ -266,7 +266,7 @@ def restore_stream(document: Document, arrays: Arrays, estimator: Any, n_rows: i
     n_labels, strength = len(estimator.classes_), estimator.strength_
     online = online_options(document["online"])
     if document["columns"] != list(COLUMNS):
-        raise ModelFileError("The stream keeps something else than this version of tiltfit.")
+        raise ModelFileError("The stream holds other columns than this version of tiltfit.")
     squares = online.rule.squares
     first = int(document["free"])
     if not -1 <= first <= n_rows:

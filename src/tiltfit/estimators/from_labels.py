@@ -17,7 +17,7 @@ import numpy as np
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
 from tiltfit.estimators.label_statistics import LabelStatistics, Mean, Share
-from tiltfit.estimators.options import check_share, check_whole
+from tiltfit.estimators.options import check_share, whole_parameter
 from tiltfit.language.conditions import Condition, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
@@ -84,8 +84,8 @@ def constraints_from_labels(
     at least 64.6% of documents with the word "puck" are hockey (3 of 3 labelled documents)
     """
     if top is not None:
-        check_whole("top", top)
-    confidence, min_support = check_share("confidence", confidence), check_whole("min_support", min_support)
+        whole_parameter("top", top)
+    confidence, min_support = check_share("confidence", confidence), whole_parameter("min_support", min_support)
     here = _labelled(X, y, classes, feature_names)
     asked = _Asked(here, confidence, min_support)
     found = [statement for family in _families(templates, here) for statement in family(asked)]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
+from tiltfit.arguments import whole
 from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.inference.priced import HOW
@@ -71,7 +72,7 @@ class Options:
             if not isinstance(value, bool | np.bool_):
                 raise _refused(name, value, "True or False")
         for name in ("max_iter", "n_init"):
-            check_whole(name, getattr(estimator, name))
+            whole_parameter(name, getattr(estimator, name))
         if estimator.callback is not None and not callable(estimator.callback):
             raise DataError(
                 f"callback={estimator.callback!r} is not callable: pass a function of one argument.",
@@ -149,7 +150,7 @@ def _refuse_generative(estimator: Any) -> None:
 def threads(n_jobs: Any) -> int:
     """The number of threads that ``n_jobs`` asks for."""
     try:
-        if n_jobs is not None and not _is_number(n_jobs, numbers.Integral):
+        if n_jobs is not None and whole(n_jobs) is None:
             raise TypeError
         return int(effective_n_jobs(n_jobs))
     except (TypeError, ValueError) as error:
@@ -176,7 +177,7 @@ def online_options(given: Any) -> Online:
     for name in ("passes", "batch_size", "horizon"):
         value = getattr(options, name)
         if value is not None or name == "passes":
-            plain[name] = check_whole(f"online {name}", value)
+            plain[name] = whole_parameter(f"online {name}", value)
     _positive("online eta0", options.eta0)
     return replace(options, **plain, eta0=float(options.eta0))
 
@@ -250,28 +251,29 @@ def check_classes(classes: Any) -> None:
         raise _refused("classes", classes, "a list of all labels, such as ['a', 'b']")
 
 
-def check_whole(name: str, value: Any, least: int = 1) -> int:
+def whole_parameter(name: str, value: Any, least: int = 1) -> int:
     """``value`` as an int; refused, by the name of the parameter, unless it is a whole number of at least ``least``."""
-    if not _is_number(value, numbers.Integral) or value < least:
+    found = whole(value)
+    if found is None or found < least:
         raise _refused(name, value, f"a whole number of at least {least}")
-    return int(value)
+    return found
 
 
 def check_share(name: str, value: Any) -> float:
     """``value`` as a float; refused, by the name of the parameter, unless it is a number between 0 and 1."""
-    if not _is_number(value, numbers.Real) or not 0 < value < 1:
+    if not _is_number(value) or not 0 < value < 1:
         raise _refused(name, value, "a number between 0 and 1, such as 0.95")
     return float(value)
 
 
 def _positive(name: str, value: Any, *, zero: bool = False) -> None:
-    if not _is_number(value, numbers.Real) or not (value > 0 or (zero and value == 0)) or value == float("inf"):
+    if not _is_number(value) or not (value > 0 or (zero and value == 0)) or value == float("inf"):
         raise _refused(name, value, f"a {'non-negative' if zero else 'positive'}, finite number")
 
 
-def _is_number(value: object, kind: type) -> bool:
-    """Return whether it is a number of this kind; True and False are none."""
-    return isinstance(value, kind) and not isinstance(value, bool)
+def _is_number(value: object) -> bool:
+    """Return whether it is a number; True and False are not numbers."""
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _refused(name: str, value: object, what: str) -> DataError:

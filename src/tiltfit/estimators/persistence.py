@@ -113,7 +113,7 @@ def _restore_base(estimator: TiltEstimator, document: Document, arrays: Arrays) 
 
 def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
     """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed."""
-    document, arrays = read(Path(path))
+    document, arrays = _contents(Path(path))
     return _restored(document, arrays, str(path))
 
 
@@ -135,7 +135,9 @@ def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier |
         _restore_base(estimator, document, arrays)
         kind.restore(estimator, document, arrays)
         return estimator
-    except (TiltfitError, ArithmeticError, LookupError, ValueError, TypeError, AttributeError, RecursionError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever goes wrong on the way, the file is the cause
         if isinstance(error, TiltfitError) and error.missing is not None:
             needed, named = error.missing
             raise ModelFileError(
@@ -145,6 +147,18 @@ def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier |
             ) from error
         why = str(error) if isinstance(error, TiltfitError) else f"{type(error).__name__}: {error}"
         raise ModelFileError(f"{what} is damaged: {why}") from error
+
+
+def _contents(path: Path) -> tuple[Document, Arrays]:
+    """The document and the arrays of a file. A constraint file, which is easily taken for one, is refused as such."""
+    try:
+        return read(path)
+    except ModelFileError as error:
+        if ".toml" not in path.suffixes:
+            raise
+        raise ModelFileError(
+            f"{path} looks like a constraint file, not a model. A model is a .tilt file, which tiltfit train writes."
+        ) from error
 
 
 def _dump_classifier(
@@ -320,10 +334,7 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])
     estimator.prices_ = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
     estimator.constraint_report_ = ConstraintReport.from_dicts(document["report"])
-    try:
-        str(estimator.constraint_report_)  # a damaged report is refused now, not when it is printed
-    except AssertionError:
-        raise ModelFileError("an entry of its report lacks what its status needs") from None
+    str(estimator.constraint_report_)  # a damaged report is refused now, not when it is printed
     objective = document["objective"]
     estimator.objective_ = float("nan") if objective is None else float(objective)
     estimator.converged_ = bool(document["converged"])

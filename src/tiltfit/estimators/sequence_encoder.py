@@ -151,7 +151,7 @@ def valid_only(classes: Sequence[object], structure: Chains) -> Potentials | Non
 
 def refuse_invalid(sample: Sample) -> None:
     """Refuse known labels that are not well formed, which have probability 0 where only valid sequences are allowed,
-    and plain classes, which are always well formed: who asks for valid tags expects something else."""
+    and plain classes, which are always well formed: a user who asks for valid tags expects something else."""
     labels, classes, sequences = sample.labels, sample.classes, as_sequences(sample.inputs)
     if not is_scheme(classes):
         odd = next((c for c in classes if parse(c) is None), classes[0])

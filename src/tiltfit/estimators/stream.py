@@ -19,14 +19,13 @@ from tiltfit.methods.history import CLOSE, Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
 from tiltfit.methods.start import starting_point
-from tiltfit.models.model import Model, linear
+from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import LazyTable
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.components import PRIOR_RATE, Strength, penalty_of
 from tiltfit.projections.grounding import Grounded, Key
 from tiltfit.projections.ledger import Described, Ledger
 from tiltfit.report.outcome import report_stream
-from tiltfit.samples.sample import Sample
 
 if TYPE_CHECKING:
     from tiltfit.estimators.estimator import TiltEstimator
@@ -121,7 +120,9 @@ class Stream:
         """A row as the ledger enters it."""
         number, component, _ = key
         constraint, rate = constraints[number], self.strength.rates.get(number, 1.0)
-        target = next(target for target in constraint.targets(classes) if target.number == component)
+        target = next((target for target in constraint.targets(classes) if target.number == component), None)
+        if target is None:  # a damaged model file
+            raise LookupError(f"constraint {number} has no part {component}")
         share = float("nan") if constraint.of is None else target.share
         penalty = penalty_of(constraint, target, np.ones(1), self.strength, rate)
         return Described(penalty, share, self.strength.per_firing(constraint))
@@ -196,7 +197,7 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
 
 
 def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight: Any) -> tuple[Problem, Grounded]:
-    """X and y as the stream that has begun takes them."""
+    """X and y, checked against the stream that has begun, as a problem."""
     known = estimator.classes_.tolist()
     if classes is not None and _exact(classes) != _exact(known):
         raise DataError(
@@ -208,20 +209,7 @@ def _chunk(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_weight
     grounded = estimator.ground(beliefs, part=True)
     assert estimator.stream_ is not None
     gamma = estimator.stream_.learner.gamma
-    return problem_of(beliefs.model, beliefs.sample, grounded, np.empty(0), gamma), grounded
-
-
-def problem_of(model: Model, sample: Sample, grounded: Grounded, alpha: FloatArray, gamma: float) -> Problem:
-    """Eq. 6 on a sample, with the constraints as they apply there."""
-    return Problem(
-        model=model,
-        labels=sample.labels,
-        weight=sample.weight,
-        alpha=alpha,
-        gamma=gamma,
-        tilt=grounded.tilt,
-        touched=grounded.touched,
-    )
+    return Problem.of(beliefs.model, beliefs.sample, grounded, np.empty(0), gamma), grounded
 
 
 def _is_weightless(sample_weight: Any) -> bool:
@@ -249,7 +237,7 @@ def fit_online(
     given: FloatArray | None,
     development: Development | None,
 ) -> tuple[Fit, Stream]:
-    """Make the passes over all instances, each in another order; then compute the objective of Eq. 6 and its q."""
+    """Make the passes over all instances, each in a different order; then compute the objective of Eq. 6 and its q."""
     linear(problem.model, "solver='online'")
     n, classes = len(problem.weight), list(grounded.constraints.classes or ())
     estimator.strength_ = replace(options.strength, rates=grounded.rates)

@@ -17,7 +17,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.earlier_models import matched_tables, refuse_impossible_tags, sequence_base
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
-from tiltfit.estimators.options import Options, check_whole, generator
+from tiltfit.estimators.options import Options, generator, whole_parameter
 from tiltfit.estimators.sequence_encoder import (
     BOUNDARIES,
     PLAIN_EDGES,
@@ -233,7 +233,7 @@ class TiltTagger(TiltEstimator):
 
     def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[Labels, float]]]:
         """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
-        k = check_whole("k", k)
+        k = whole_parameter("k", k)
         found = self._beliefs(X)
         model, lengths, log_z = found.model, found.inputs.lengths, found.marginals.log_z
         labels, scores = model.structure.k_best(found.potentials, k, model.workers)

@@ -22,7 +22,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.estimators.estimator import TiltEstimator
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.explain.origins import origins
 from tiltfit.explain.statements import Statement, state
 from tiltfit.explain.view import View
@@ -85,7 +85,7 @@ class Cause:
         return told
 
     def reasons(self) -> dict[str, Any]:
-        """JSON-able, without what it is about: label, runner-up, and the parts; infinities are null."""
+        """Label, runner-up and the parts as plain data, for JSON, without what they explain; infinities are null."""
         parts = {key: _plain(getattr(self, key)) for key in ("parts", "tilts", "origins")}
         return {"label": self.label, "rival": self.rival, "log_odds": _finite(self.log_odds), **parts}
 
@@ -94,7 +94,7 @@ class Cause:
         return f"{where}: {self.text}\n    {self.sentence}"
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able: infinities are null."""
+        """Plain data, for JSON: infinities are null."""
         place = {"index": self.index, "position": self.position, "text": self.text}
         return {**place, **self.reasons(), "sentence": self.sentence}
 
@@ -114,7 +114,7 @@ def why(estimator: TiltEstimator, X: Any, *, project: bool = False, top: int | N
     learned from.
     """
     if top is not None:
-        check_whole("top", top)
+        whole_parameter("top", top)
     view = View.of(estimator, X)
     labels, said = _projected(view) if project else _predicted(view)
     scores = Scores.of(view, labels)

@@ -22,7 +22,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.estimators.estimator import TiltEstimator
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.estimators.projecting import Projected
 from tiltfit.explain.statements import Statement, state, unknown_only
 from tiltfit.explain.view import View, check_explainable
@@ -93,7 +93,7 @@ class Dispute:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Plain data, for JSON."""
         return asdict(self) | {"verdict": self.verdict}
 
 
@@ -109,7 +109,7 @@ def disputes(estimator: TiltEstimator, X: Any, y: Any = None, *, top: int = 5) -
     decide are left out.
     """
     check_explainable(estimator)
-    check_whole("top", top)
+    whole_parameter("top", top)
     constraints = estimator.constraints_
     if not len(constraints):
         raise DataError("There is no constraint that anything could fight.")

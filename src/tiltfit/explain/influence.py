@@ -4,7 +4,7 @@ A pull says how hard the data fight a constraint, not whether that is good. A co
 model can only meet in the wrong way, shows in what happens when it is left out: the others come closer to their
 targets, for they no longer have to give way. With labels kept aside, it shows in their accuracy.
 
-    changed = share of labels that are others,     shift = mean over X of ½·Σ_y |p_moved(y|x) − p(y|x)|
+    changed = share of labels that differ,         shift = mean over X of ½·Σ_y |p_moved(y|x) − p(y|x)|
 
 Targets are guesses. One whose neighbourhood gives the same labels need not be guessed well. Every fit but the first
 begins with the weights of the full one, and is far shorter.
@@ -83,13 +83,13 @@ def shares_of(fitted: TiltEstimator, X: Any) -> FloatArray:
 
 
 def changed(before: list[Any], after: list[Any]) -> float:
-    """The share of labels that are others."""
+    """The share of labels that differ."""
     return float(np.mean([a != b for a, b in zip(before, after, strict=True)]))
 
 
 @dataclass(frozen=True)
 class Influence:
-    """One constraint. ``changed``: the share of labels that are others without it. ``others``: by how much the others
+    """One constraint. ``changed``: the share of labels that differ without it. ``others``: by how much the others
     miss their targets on average with it, ``others_without`` without it. ``score`` and ``score_without``: accuracy on
     the labels kept aside, if there are any."""
 
@@ -128,7 +128,7 @@ class Influence:
         return "; ".join(said)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Plain data, for JSON."""
         return asdict(self) | {"relief": self.relief, "gain": self.gain, "verdict": self.verdict}
 
     def __str__(self) -> str:
@@ -248,7 +248,7 @@ class Sensitivity:
         return "\n".join([f"{self.title}\n    {self.said}: {self.verdict}", *moves])
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able."""
+        """Plain data, for JSON."""
         return asdict(self) | {"changed": self.changed, "shift": self.shift, "verdict": self.verdict}
 
 

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tiltfit.arguments import are_strings
 from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.errors import DataError
 from tiltfit.features.gathering import distinct, shifted
-from tiltfit.features.spelling import PATTERNS, SIGNS, are_strings, check_patterns
+from tiltfit.features.spelling import PATTERNS, SIGNS, check_patterns
 
 PLAIN = "transition"
 

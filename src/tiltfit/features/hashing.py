@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arguments import whole
 from tiltfit.errors import DataError
 
 SIZE = 2**18
@@ -30,6 +31,11 @@ MAX_SIZE = 2**24
 
 class _LazyNames(Sequence[str]):
     """Names that are made when they are needed."""
+
+    @property
+    @abstractmethod
+    def hashed_parts(self) -> tuple[Buckets, ...]:
+        """Those of them that are names of hashed columns."""
 
     @abstractmethod
     def _name(self, j: int) -> str: ...
@@ -57,7 +63,11 @@ class Buckets(_LazyNames):
     prefix: str = ""
 
     def __post_init__(self) -> None:
-        check_size("size", self.size)
+        object.__setattr__(self, "size", checked_size("size", self.size))
+
+    @property
+    def hashed_parts(self) -> tuple[Buckets, ...]:
+        return (self,)
 
     def __len__(self) -> int:
         return self.size
@@ -74,6 +84,10 @@ class JoinedNames(_LazyNames):
     """Names one part after the other, hashed or not."""
 
     parts: tuple[Buckets | tuple[str, ...], ...]
+
+    @property
+    def hashed_parts(self) -> tuple[Buckets, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Buckets))
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -98,7 +112,7 @@ def joined(*parts: Buckets | tuple[str, ...]) -> Sequence[str]:
 
 def buckets(names: Sequence[str]) -> tuple[Buckets, ...]:
     """The hashed parts of these names."""
-    return tuple(part for part in getattr(names, "parts", (names,)) if isinstance(part, Buckets))
+    return names.hashed_parts if isinstance(names, _LazyNames) else ()
 
 
 def hashed(matrix: sparse.csr_array, names: Sequence[str], size: int) -> sparse.csr_array:
@@ -122,10 +136,12 @@ def hashed(matrix: sparse.csr_array, names: Sequence[str], size: int) -> sparse.
     return found
 
 
-def check_size(option: str, size: object) -> None:
-    """DataError unless it is a number of columns that names can be hashed into."""
-    if type(size) is not int or not 1 <= size <= MAX_SIZE:
+def checked_size(option: str, size: object) -> int:
+    """A number of columns that names can be hashed into, as an int; DataError for anything else."""
+    found = whole(size)
+    if found is None or not 1 <= found <= MAX_SIZE:
         raise DataError(f"{option}={size!r:.80} must be an integer from 1 to {MAX_SIZE}, such as 2**18.")
+    return found
 
 
 def _hashes(names: Sequence[str]) -> npt.NDArray[np.uint32]:

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.arguments import check_mapping
 from tiltfit.arrays import IntArray
 from tiltfit.errors import DataError
-from tiltfit.features.spelling import are_strings, check_mapping, core
+from tiltfit.features.spelling import core
 
 MAX_LEXICONS = 62  # one bit of an int64 each
 
@@ -23,7 +24,7 @@ def check_lexicons(lexicons: object) -> dict[str, tuple[str, ...]]:
 
 
 def _entries(name: object, words: object) -> tuple[str, ...]:
-    if not name or not are_strings([name]):
+    if not name or not isinstance(name, str):
         raise DataError(f"The name of a lexicon must be a string, but is {name!r}.")
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise DataError(f"The lexicon {name!r} must be a list of words, but is {words!r:.80}.")

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.arguments import integer, whole
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError, did_you_mean
 
@@ -51,20 +52,15 @@ class Ranking:
 
 def rank(scores: FloatArray, n: int | None) -> Ranking:
     """The ``n`` columns of highest score, or all of them."""
-    check_number("n", n, len(scores))
+    _check_asked("n", n, len(scores))
     best = np.argsort(-scores, kind="stable")[:n]
     return Ranking(best, scores[best])
 
 
-def check_number(name: str, n: int | None, columns: int) -> None:
-    """``n`` of ``columns`` can be asked for."""
-    if n is not None and not (_is_whole(n) and 0 < n <= columns):
+def _check_asked(name: str, n: int | None, columns: int) -> None:
+    """Refuse to rank more columns than there are, or none."""
+    if n is not None and not (whole(n) is not None and 0 < n <= columns):
         raise DataError(f"{name}={n}, but X has {columns} columns: ask for 1 to {columns} of them.")
-
-
-def _is_whole(value: object) -> bool:
-    """True for an integer of Python or NumPy; not for a bool."""
-    return np.issubdtype(type(value), np.integer)
 
 
 def check_counts(X: Any) -> sparse.csr_array:
@@ -128,8 +124,7 @@ def labelled_words(
     A word belongs to the label that most documents with it have. Like a person, the oracle rejects a word whose label
     is not dominant: whose share of these documents is below ``dominance``.
     """
-    if not _is_whole(per_label) or per_label < 1:
-        raise DataError(f"per_label={per_label!r} must be an integer of at least 1.")
+    per_label = integer("per_label", per_label, 1)
     if not 0 <= dominance <= 1:
         raise DataError(f"dominance={dominance!r} must be between 0 and 1.")
     counts = presence_counts(X, labels, n_labels)
@@ -277,8 +272,8 @@ def topic_words(
     ``learn_topics(X, ...)``, if they are known already.
     """
     matrix = check_counts(X)
-    check_number("n", n, matrix.shape[1])
-    check_number("per_topic", per_topic, matrix.shape[1])
+    _check_asked("n", n, matrix.shape[1])
+    _check_asked("per_topic", per_topic, matrix.shape[1])
     if not 0 <= relevance <= 1:
         raise DataError(f"relevance={relevance} must be between 0 and 1.")
     if topics is None:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import svds
 
+from tiltfit.arguments import integer
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.errors import DataError
 from tiltfit.features.lexicons import MAX_LEXICONS
@@ -39,9 +40,8 @@ class WordVectors:
         min_count: int = 5,
     ) -> WordVectors:
         """Of the words that occur ``min_count`` times; contexts are the most frequent ``contexts`` words."""
-        whole = {"dimensions": dimensions, "window": window, "contexts": contexts, "min_count": min_count}
-        for name, value in whole.items():
-            _check_whole(name, value)
+        dimensions, window = integer("dimensions", dimensions, 1), integer("window", window, 1)
+        contexts, min_count = integer("contexts", contexts, 1), integer("min_count", min_count, 1)
         rows = [_lower(row, f"sequence {i}") for i, row in enumerate(sequences)]
         counts = Counter(token for row in rows for token in row)
         words = tuple(word for word, count in counts.most_common() if count >= min_count)
@@ -59,7 +59,7 @@ class WordVectors:
     def lexicons(self, seeds: Iterable[str], *, top: int = 3, least: float = 0.35) -> dict[str, list[str]]:
         """For every seed that has a vector, ``like <seed>``: the words for which it is among the ``top`` most similar
         seeds, and at least so similar."""
-        _check_whole("top", top)
+        top = integer("top", top, 1)
         if not -1 <= least <= 1:
             raise DataError(f"least={least!r} must be between -1 and 1, as similarities are.")
         known = {word: i for i, word in enumerate(self.words)}
@@ -92,11 +92,6 @@ def similar_words(
     (True, False)
     """
     return WordVectors.of(sequences, **options).lexicons(seeds, top=top, least=least)
-
-
-def _check_whole(name: str, value: object) -> None:
-    if type(value) is not int or value < 1:
-        raise DataError(f"{name}={value!r} must be an integer of at least 1.")
 
 
 def _lower(tokens: Iterable[str], what: str) -> list[str]:

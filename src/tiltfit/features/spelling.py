@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
+from tiltfit.arguments import are_strings, check_mapping
 from tiltfit.errors import DataError
 
 _MONTHS = (
@@ -138,15 +138,3 @@ def check_patterns(option: str, patterns: object) -> dict[str, str]:
         except re.error as error:
             raise DataError(f"The pattern {name!r} ({pattern!r:.80}) is not valid: {error}.") from None
     return found
-
-
-def check_mapping(option: str, value: object, of: str) -> dict[Any, Any]:
-    """A mapping of names as a dict; DataError for anything else. ``of``: what the names are given to."""
-    if not isinstance(value, Mapping):
-        raise DataError(f"{option}= must be a mapping of names to {of}, but is {value!r:.80}.")
-    return dict(value)
-
-
-def are_strings(values: Iterable[object]) -> bool:
-    """True if all of them are strings."""
-    return all(isinstance(value, str) for value in values)

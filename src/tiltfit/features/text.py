@@ -21,7 +21,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.errors import DataError, did_you_mean
-from tiltfit.features.hashing import SIZE, Buckets
+from tiltfit.features.hashing import SIZE, Buckets, checked_size
 
 WEIGHTINGS = ("tfidf", "counts", "binary")
 VECTORIZERS = ("auto", *WEIGHTINGS, "hashing")
@@ -82,7 +82,7 @@ def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, 
     try:
         counts = sparse.csr_array(counter.fit_transform(texts), dtype=np.float64)
     except ValueError as error:  # scikit-learn's "empty vocabulary"
-        raise DataError(NO_WORDS) from error
+        raise DataError(NO_WORDS, parameter="X") from error
     idf = None
     if weighting == "tfidf":
         document_frequency = np.bincount(counts.indices, minlength=counts.shape[1])
@@ -106,7 +106,7 @@ class HashedWords:
     weighting: ClassVar[str] = "hashing"
 
     def __post_init__(self) -> None:
-        Buckets(self.size)
+        object.__setattr__(self, "size", checked_size("size", self.size))
 
     @property
     def names(self) -> Buckets:

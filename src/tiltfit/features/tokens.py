@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from tiltfit.arguments import are_strings, integer, whole
 from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows, Attributes
 from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted, within
-from tiltfit.features.hashing import Buckets, buckets, check_size, hashed
+from tiltfit.features.hashing import Buckets, buckets, checked_size, hashed
 from tiltfit.features.lexicons import LexiconMatcher, check_lexicons
 from tiltfit.features.spelling import (
     PATTERNS,
-    are_strings,
     check_patterns,
     classifier,
     ngrams,
@@ -103,10 +103,8 @@ class TokenTemplates:
         object.__setattr__(self, "patterns", check_patterns("patterns", self.patterns))
         object.__setattr__(self, "lexicons", check_lexicons(self.lexicons))
         for name, least, most in (("buckets", 0, 1000), ("min_count", 1, 2**31)):
-            value = getattr(self, name)
-            if type(value) is not int or not least <= value <= most:
-                raise DataError(f"{name}={value!r} must be an integer from {least} to {most}.")
-        check_hashing(self.hashing, self.min_count)
+            object.__setattr__(self, name, integer(name, getattr(self, name), least, most))
+        object.__setattr__(self, "hashing", checked_hashing(self.hashing, self.min_count))
 
     def fit(self, tokens: Sequence[str], offsets: IntArray) -> tuple[TokenEncoder, sparse.csr_array]:
         """Learn which attributes occur in flat tokens, whose sequences start at ``offsets``; encode them."""
@@ -245,16 +243,17 @@ class TokenEncoder(_Encoder):
         return TokenEncoder(templates, read_names(document["names"], templates.hashing))
 
 
-def check_hashing(hashing: object, min_count: int) -> None:
-    """DataError unless attributes can be hashed so (None: they are not)."""
+def checked_hashing(hashing: object, min_count: int) -> int | None:
+    """The number of columns that attributes are hashed into (None: they are not); DataError if they cannot be."""
     if hashing is None:
-        return
-    check_size("hashing", hashing)
+        return None
+    size = checked_size("hashing", hashing)
     if min_count != 1:
         raise DataError(
             f"min_count={min_count!r} with hashing={hashing!r}: attributes that are hashed are not counted, since a "
             "stream has no last one. Leave out one of them."
         )
+    return size
 
 
 def written_names(names: Names) -> list[str]:
@@ -292,10 +291,10 @@ def _whole_numbers(name: str, value: object, least: int, most: int) -> tuple[int
     if type(value) is bool and least < 0:
         value = (0,) if value else ()
     if isinstance(value, Iterable) and not isinstance(value, str):
-        found = tuple(value)
-        whole = all(np.issubdtype(type(v), np.integer) and least <= v <= most for v in found)
-        if whole and len(set(found)) == len(found):
-            return tuple(sorted(int(v) for v in found))
+        given = tuple(value)
+        found = {number for number in map(whole, given) if number is not None and least <= number <= most}
+        if len(found) == len(given):
+            return tuple(sorted(found))
     raise DataError(f"{name}={value!r} must be different integers from {least} to {most}, such as (0,); () is off.")
 
 
@@ -308,9 +307,8 @@ class AttributeTemplates:
     hashing: int | None = None
 
     def __post_init__(self) -> None:
-        if type(self.min_count) is not int or self.min_count < 1:
-            raise DataError(f"min_count={self.min_count!r} must be an integer of at least 1.")
-        check_hashing(self.hashing, self.min_count)
+        object.__setattr__(self, "min_count", integer("min_count", self.min_count, 1))
+        object.__setattr__(self, "hashing", checked_hashing(self.hashing, self.min_count))
 
     def fit(self, items: Sequence[Attributes], offsets: IntArray) -> tuple[AttributeEncoder, sparse.csr_array]:
         """Learn which attributes occur; encode them. The order of columns is that of appearance."""

@@ -28,7 +28,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 _CHUNKS = 32  # so many sums of edges at most: enough for any number of threads to share the work evenly
 _CHUNK = 512  # positions in a chunk, at least
-_ROOM = 1 << 20  # numbers in all sums of edges together, about
+_ROOM = 1 << 20  # approximate number of entries in all sums of edges together
 _ABREAST = 8  # as many as ``kernels.llvm.blocks`` takes
 _FEWEST_LABELS = 4
 _MOST_LABELS = 192  # with more, sums over pairs of labels, in four numbers each, cost what side by side wins

@@ -85,8 +85,8 @@ class SequenceRows:
     ) -> Solution:
         """q ∝ exp(potentials + Σ_r prices_r·f_r) at the optimum; log Z and edges as in ``Chains.infer``.
 
-        ``start``: prices to start from, ``tol``: how far they may be off, about. Prices of hard rows stay within ±cap,
-        where those that cannot hold end.
+        ``start``: prices to start from, ``tol``: approximately how far they may be off. Prices of hard rows stay within
+        ±cap, where those that cannot hold end.
         """
         from tiltfit.kernels.chain import aligned, edge_tables
         from tiltfit.kernels.sequence_rows import solve_sequences
@@ -145,7 +145,7 @@ class SequenceRows:
 
     @cached_property
     def _work(self) -> IntArray:
-        """Cumulative work by sequence: positions times rows, about."""
+        """Cumulative work by sequence: approximately positions times rows."""
         n_rows = np.bincount(self.sequence, minlength=len(self.chains))
         return np.concatenate([[0], np.cumsum(self.chains.lengths * (1 + 8 * n_rows))]).astype(np.intp)
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
+from tiltfit.arguments import whole
 from tiltfit.errors import ConstraintError, did_you_mean
 from tiltfit.inference.fields import Fields
 from tiltfit.inference.segmental import Counted, Order, Segmental, Short
@@ -79,7 +80,7 @@ def segments(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
 @register_statistic("repeats")
 def repeats(fields: Fields, labels: Sequence[Hashable] = (), beyond: int = 1) -> Segmental:
     """Σ_f max(0, n_f − beyond): segments of each field beyond its first ``beyond`` ones, of these fields or of all."""
-    _natural("repeats", "beyond", beyond)
+    beyond = _natural("repeats", "beyond", beyond)
     return Segmental(
         "repeats", fields, tuple(Counted((f,), (0.0,) * (beyond + 1), 1.0) for f in fields.numbers(labels))
     )
@@ -106,7 +107,7 @@ def distinct(fields: Fields, labels: Sequence[Hashable] = ()) -> Segmental:
 @register_statistic("capped")
 def capped(fields: Fields, labels: Sequence[Hashable] = (), cap: int = 1) -> Segmental:
     """min(n, cap), n the number of segments of these fields together, or of all."""
-    _natural("capped", "cap", cap)
+    cap = _natural("capped", "cap", cap)
     return Segmental("capped", fields, (Counted(fields.numbers(labels), tuple(float(n) for n in range(cap + 1))),))
 
 
@@ -125,10 +126,12 @@ def before(fields: Fields, first: Hashable, then: Hashable) -> Segmental:
 @register_statistic("short")
 def short(fields: Fields, labels: Sequence[Hashable] = (), below: int = 2) -> Segmental:
     """The number of segments of fewer than ``below`` tokens, of these fields or of all."""
-    _natural("short", "below", below)
+    below = _natural("short", "below", below)
     return Segmental("short", fields, (Short(fields.numbers(labels), below),))
 
 
-def _natural(name: str, option: str, value: int) -> None:
-    if type(value) is not int or value < 1:
+def _natural(name: str, option: str, value: int) -> int:
+    found = whole(value)
+    if found is None or found < 1:
         raise ConstraintError(f'The statistic "{name}" takes an integer of at least 1 as {option}, not {value!r}.')
+    return found

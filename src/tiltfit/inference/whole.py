@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _CHUNKS = 32  # so many sums over sequences at most
 _CHUNK = 8192  # positions in a chunk, at least: kernels are called once per chunk and step
-_ROOM = 1 << 22  # numbers in all sums of edges together, about
+_ROOM = 1 << 22  # approximate number of entries in all sums of edges together
 MAX_ROWS = 400_000  # of dynamic programming
 _STEP = 40.0  # operations of ``cost`` in the time of a step of the sampler, by position and label
 

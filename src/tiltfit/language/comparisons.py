@@ -36,7 +36,7 @@ class _Source(Exact):
 
     @abstractmethod
     def numbers(self, inputs: Inputs, what: str) -> Known:
-        """One number a position, and where it is known."""
+        """One number per position, and where it is known."""
 
     def above(self, value: float) -> Condition:
         """Fires where the value is greater."""
@@ -156,6 +156,7 @@ class _OneSided(_Comparison):
     compare: ClassVar[np.ufunc]
 
     def __post_init__(self) -> None:
+        _check_source(self.source)
         self._set(value=threshold(self.value, f"The number in {self.source!r}.{self.key}(...)"))
 
     def _test(self, values: npt.NDArray[Any]) -> BoolArray:
@@ -202,6 +203,7 @@ class Within(_Comparison):
     keys = {"between": {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}}
 
     def __post_init__(self) -> None:
+        _check_source(self.source)
         what = f"A bound of {self.source!r}.between(...)"
         self._set(low=threshold(self.low, what), high=threshold(self.high, what))
         if self.low > self.high:
@@ -237,6 +239,7 @@ class IsIn(Condition):
     unordered = ("values",)
 
     def __post_init__(self) -> None:
+        _check_source(self.column, Column)
         self._set(values=labels(self.values, f"{self.column!r}.isin(...)"))
         if not self.values:
             raise ConstraintError(f"{self.column!r}.isin() can never fire: pass at least one value.")
@@ -304,6 +307,13 @@ _KINDS: tuple[tuple[Any, type], ...] = ((bool | np.bool_, bool), (numbers.Real, 
 
 def _kind(value: object) -> type | None:
     return next((kind for types, kind in _KINDS if isinstance(value, types)), None)
+
+
+def _check_source(source: object, kind: type[_Source] = _Source) -> None:
+    """Refuse what is compared unless it is of this kind."""
+    if not isinstance(source, kind):
+        what = "not column(...)" if kind is Column else "neither column(...) nor feature(...)"
+        raise ConstraintError(f"{source!r} is {what}.")
 
 
 def _read_source(table: Table) -> _Source:

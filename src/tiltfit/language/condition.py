@@ -76,7 +76,7 @@ class Condition(Written):
         return tuple(word for part in self.parts for word in part.words)
 
     def suggest(self, inputs: Inputs) -> str | None:
-        """For a condition that never fires: the nearest thing that does occur, if one is alike."""
+        """For a condition that never fires: the nearest thing that does occur, if one is similar."""
         return next((s for s in (part.suggest(inputs) for part in self.parts) if s is not None), None)
 
     # Python
@@ -328,7 +328,7 @@ class _Group(Condition):
 
 
 def _without_repeats(clauses: list[str]) -> list[str]:
-    """'with the word "a", "b" or the phrase "c d"': what the clause before has said need not be said again."""
+    """'with the word "a", "b" or the phrase "c d"': what the clause before says is not repeated."""
     shorter = clauses[:1]
     for before, clause in itertools.pairwise(clauses):
         plain_words = all(c.startswith('with the word "') and c.endswith('"') for c in (before, clause))

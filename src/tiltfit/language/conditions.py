@@ -1,4 +1,4 @@
-"""Conditions, as users write them; those on where a token stands in its sequence, and on what a function says of it.
+"""Conditions as users write them, and the classes for positions in a sequence and for Python functions.
 
 >>> word("puck") & ~phrase("hockey stick")
 word('puck') & ~phrase('hockey stick')
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltfit.arguments import whole
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.comparisons import Column, Feature
@@ -30,7 +31,7 @@ __all__ = ["AllOf", "Column", "Condition", "Feature", "Phrase", "Regex", "Word",
 
 @dataclass(frozen=True, eq=False, repr=False)
 class When(Condition):
-    """A Python function of the document, row or token says so. It cannot be written to a file."""
+    """A Python function of the document, row or token returns True. It cannot be written to a file."""
 
     function: Callable[[Any], object]
     name: str
@@ -140,11 +141,12 @@ class Position(_Placed):
     keys = {"position": {"type": "integer"}}
 
     def __post_init__(self) -> None:
-        if type(self.k) is bool or not isinstance(self.k, int | np.integer):
+        k = whole(self.k)
+        if k is None:
             raise ConstraintError(f"position({self.k!r}) must be a whole number: 0 is the first token, -1 the last.")
-        if not -(2**31) <= self.k < 2**31:
+        if not -(2**31) <= k < 2**31:
             raise ConstraintError("position(...) is longer than any sequence.")
-        self._set(k=int(self.k))
+        self._set(k=k)
 
     def __repr__(self) -> str:
         return f"position({self.k})"
@@ -195,7 +197,7 @@ def feature(name: str) -> Feature:
 
 
 def when(function: Callable[[Any], object], name: str | None = None) -> Condition:
-    """A Python function of one document, row or token says so.
+    """A Python function of one document, row or token returns True.
 
     Parameters
     ----------

@@ -239,7 +239,9 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         counts = Counter(c.name for c in self.constraints if c.name is not None)
         for name, count in counts.items():
             if count > 1:
-                raise ConstraintError(f"{count} constraints have the name {name!r}: give each its own.")
+                raise ConstraintError(
+                    f"{count} constraints have the name {name!r}: give each its own.", constraint=name
+                )
         if self.classes is not None:
             self._set(classes=labels(self.classes, "classes"))
             if not self.classes:
@@ -278,7 +280,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         return toml.dumps(self)
 
     def check_labels(self, classes: Iterable[object], unit: Unit | None = None) -> None:
-        """Refuse a constraint that names a label which is none of the classes."""
+        """Refuse a constraint that names a label that is not one of the classes."""
         known = list(classes)
         fields = entities(known)
         for constraint in self.constraints:
@@ -288,8 +290,7 @@ class ConstraintSet(Exact, Sequence[Constraint]):
                     title = titled(constraint, unit or self._unit)
                     raise UnknownLabelError(
                         f"The constraint {title!r} names the label {name!r}, which is not one of the classes ({some})."
-                        f"{did_you_mean(name, known)} A class that no label shows is named with classes=, or in the "
-                        "constraint file.",
+                        f"{did_you_mean(name, known)} Correct it, or add it to `classes`, the list of all classes.",
                         constraint=title,
                     )
 

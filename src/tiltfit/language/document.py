@@ -46,7 +46,7 @@ def to_document(constraint: Constraint) -> Document:
 
 
 def from_document(document: object, where: str = "") -> Constraint:
-    """Read a constraint; ``where`` begins every complaint."""
+    """Read a constraint; ``where`` begins every error message."""
     table = Table(document, where)
     relations = [name for key, cls in Relation.registry.loaded.items() for name in (key, *cls.modifiers)]
     others = ["given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS]

@@ -228,7 +228,7 @@ class Stay(_StayOrChange):
 
 @dataclass(frozen=True, eq=False)
 class Change(_StayOrChange):
-    """A token has another label than the token before it."""
+    """A token has a different label from the token before it."""
 
     keys = {"change": TRUE}
     verb = "change"

@@ -241,7 +241,7 @@ class _Expect:
         return Expectation(Stay(), **scope)
 
     def change(self, **scope: Unpack[_Scope]) -> Expectation:
-        """A token has another label than the token before it."""
+        """A token has a different label from the token before it."""
         return Expectation(Change(), **scope)
 
     def transition(self, before: Label, after: Label, **scope: Unpack[_Scope]) -> Expectation:

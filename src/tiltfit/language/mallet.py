@@ -25,7 +25,7 @@ def read_mallet(path: str | os.PathLike[str]) -> ConstraintSet:
 
 
 def parse_mallet(lines: Iterable[str], name: str = "MALLET constraints") -> ConstraintSet:
-    """Constraints from MALLET's lines; ``name`` and the line number begin every complaint.
+    """Constraints from MALLET's lines; ``name`` and the line number begin every error message.
 
     >>> print(parse_mallet(["# sports", "puck hockey:0.9 baseball:0.1", "bat baseball:0.7,0.95"]))
     documents with the word "puck" are 90% hockey and 10% baseball

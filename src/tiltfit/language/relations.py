@@ -388,9 +388,12 @@ class DistributedAs(Relation):
 def shares_of(shares: object) -> tuple[tuple[Label, float], ...]:
     """The pairs (label, share) of a mapping or of an iterable of pairs."""
     items = shares.items() if isinstance(shares, Mapping) else shares
-    pairs: list[Any] = list(items) if isinstance(items, Iterable) and type(items) is not str else [()]
+    wrong = ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {shares!r}.")
+    if not isinstance(items, Iterable) or isinstance(items, str):
+        raise wrong
+    pairs: list[Any] = list(items)
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs):
-        raise ConstraintError(f"distributed_as(...) needs {{label: share, ...}}, but got {shares!r}.")
+        raise wrong
     return tuple((name, share) for name, share in pairs)
 
 

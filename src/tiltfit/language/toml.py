@@ -28,7 +28,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tiltfit.data.readers.packed import read_at_most, unpacked
-from tiltfit.errors import ConstraintFileError, DataFileError
+from tiltfit.errors import ConstraintError, ConstraintFileError, DataFileError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.prose import quote
@@ -82,7 +82,10 @@ def _read(text: str, path: str) -> ConstraintSet:
     classes = tuple(_classes(table)) if "classes" in table else None
     entries = table.array("constraint") if "constraint" in table else []
     constraints = [from_document(entry, _prefix(path) + _name(i, entry)) for i, entry in enumerate(entries, 1)]
-    return ConstraintSet(tuple(constraints), classes)
+    try:
+        return ConstraintSet(tuple(constraints), classes)
+    except ConstraintError as error:
+        raise error.with_message(f"{_prefix(path)}{error}") from None
 
 
 def _unfilled(text: str, reason: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tiltfit.arguments import whole
 from tiltfit.errors import ConstraintError
 
 Label = str | int | float | bool
@@ -78,8 +79,9 @@ def real(value: object, what: str) -> float:
 
 def threshold(value: object, what: str) -> int | float:
     """A finite number to compare a column with: one value, one spelling (30.0 is 30), and large integers stay exact."""
-    if type(value) is not bool and isinstance(value, numbers.Integral):
-        return _in_range(int(value), what)
+    number = whole(value)
+    if number is not None:
+        return _in_range(number, what)
     return plain(real(value, what))
 
 

@@ -65,7 +65,7 @@ class Table:
     def only(self, legal: Iterable[str], what: str | None = None) -> None:
         """Refuse a key that is not among ``legal``, with the nearest that is. ``what``: what an extension may have
         added there, "condition" or "event"."""
-        known = list(legal)
+        known = list(dict.fromkeys(legal))
         for key in self._data:
             if key not in known:
                 guess = did_you_mean(key, known)

@@ -34,20 +34,9 @@ from tiltfit.errors import DataError, TiltfitWarning, did_you_mean
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import (
-    Case,
-    Method,
-    Run,
-    Training,
-    check_number,
-    check_whole,
-    final_evaluation,
-    is_real,
-    more_rounds,
-    refuse_constraints,
-    wrong_option,
-)
+from tiltfit.methods.method import Case, Method, Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.refusals import check_number, check_whole, is_real, more_rounds, refuse_constraints, wrong_option
 from tiltfit.methods.supervised import labelled_part
 from tiltfit.models.generative import Family
 from tiltfit.models.model import Model, linear
@@ -166,7 +155,7 @@ def _alternated(
 
 
 def _moved(node: FloatArray, before: FloatArray) -> float:
-    """The share of labels that are others than before."""
+    """The share of labels that differ from before."""
     return float(0.5 * np.abs(node - before).sum() / max(float(before.sum()), np.finfo(float).tiny))
 
 

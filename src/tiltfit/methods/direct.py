@@ -4,10 +4,6 @@
 
 minimised by one L-BFGS over λ. R is what methods differ in: a penalty on the model's own expectations (generalized
 expectation) or its entropy on unlabelled instances. Alternating projections have min_q [D(q‖p_λ) + U(m(q))] there.
-
-Soft labels are one moment projection with q given (Eq. 9):
-
-    min_λ  Σ_labelled −w log p_λ(y|x) + γ·Σ_soft −w Σ_y q(y) log p_λ(y|x) + ½·α‖λ‖²
 """
 
 from __future__ import annotations
@@ -23,9 +19,8 @@ from tiltfit.methods.evidence import said_by_labels, with_rules
 from tiltfit.methods.history import Fit, Journal, Round
 from tiltfit.methods.method import Run, Training, final_evaluation
 from tiltfit.methods.problem import Problem
-from tiltfit.models.model import linear
 from tiltfit.optimize.lbfgs import minimise
-from tiltfit.projections.moment import add_ridge, moment_objective
+from tiltfit.projections.moment import add_ridge
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,35 +49,10 @@ def minimise_directly(training: Training, term: Callable[[FloatArray], Term], st
             value += now.value
         return Term(value, gradient, more.worst_violation)
 
-    return _minimised(training, objective, start, run)
+    return minimise_objective(training, objective, start, run)
 
 
-def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
-    """Fit to the labelled rows and to ``q`` (rows × classes) on the rows ``soft``.
-
-    What the model cannot have (``base=`` of 0) is taken out of q; rows of which nothing is left are not used.
-    """
-    problem, q = training.problem, q.copy()
-    q[problem.labelled] = np.eye(q.shape[1])[problem.labels[problem.labelled]]
-    if problem.model.base is not None:
-        q[np.isneginf(problem.model.base.node)] = 0.0
-    mass = q.sum(axis=1, keepdims=True)
-    keep = np.union1d(problem.labelled, soft)
-    keep = keep[mass[keep, 0] > 0]
-    few = problem.take(keep)
-    weight, base = few.omega, few.model.base
-    mass = weight[:, None] * (q[keep] / mass[keep])
-    target = linear(few.model, "fitting soft labels").features.expect(mass)
-    constant = 0.0 if base is None else float(np.sum(mass * np.where(np.isneginf(base.node), 0.0, base.node)))
-
-    def objective(weights: FloatArray) -> Term:
-        value, gradient = moment_objective(few.model.moments(weights, weight), weights, target, few.alpha)
-        return Term(value - constant, gradient)
-
-    return _minimised(training, objective, start, run)
-
-
-def _minimised(training: Training, objective: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
+def minimise_objective(training: Training, objective: Callable[[FloatArray], Term], start: FloatArray, run: Run) -> Fit:
     """L-BFGS from ``start`` until O and the labels that the model gives no longer change (``optimize.plateau``). In the
     end q is the projection of the model found."""
     journal = Journal(run.callback, run.development)
@@ -122,7 +92,7 @@ def _minimised(training: Training, objective: Callable[[FloatArray], Term], star
 
 
 def unlabelled_part(problem: Problem, method: str) -> IntArray:
-    """The instances that are not labelled; raises if there are none that count."""
+    """The instances that are not labelled; raises if none has weight."""
     unlabelled = np.flatnonzero(~problem.is_labelled)
     if not np.any(problem.weight[unlabelled] > 0):
         raise DataError(f"method={method!r} needs unlabelled data, but all of it is labelled. Use method='supervised'.")

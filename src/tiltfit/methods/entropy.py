@@ -23,7 +23,8 @@ from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.tangent import Direction
 from tiltfit.methods.direct import Term, minimise_directly, unlabelled_part
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Method, Run, Training, check_number
+from tiltfit.methods.method import Method, Run, Training
+from tiltfit.methods.refusals import check_number
 from tiltfit.models.model import Model
 
 _SHARE = 0.02

@@ -27,7 +27,8 @@ from tiltfit.language.constraint import Constraint
 from tiltfit.language.sentences import titled
 from tiltfit.methods.direct import Term, minimise_directly
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Case, Method, Run, Training, refuse_constraints
+from tiltfit.methods.method import Case, Method, Run, Training
+from tiltfit.methods.refusals import refuse_constraints
 from tiltfit.models.model import Model
 from tiltfit.projections.information import Tilt
 

@@ -4,7 +4,7 @@
     min_λ  Σ_labelled −log p_λ(y|x) + γ·Σ_voted −Σ_y P(y|fires) log p_λ(y|x) + ½·α‖λ‖²
 
 Constraints are the sources: where its condition fires, a constraint votes for the labels of its event, elsewhere it
-abstains (``methods.vote``). Given the label they are independent. How often each fires on its own labels and
+abstains (``methods.votes``). Given the label they are independent. How often each fires on its own labels and
 on others is found by EM on all rows: sources that agree with others earn trust. Rows with known labels have them; a set
 in y leaves its members. A share u that a constraint states counts as ``strength`` more firings of which a share u was
 right. π is what constraints without a condition state (``distributed_as``, ``about``, ``between``, ``exactly``), else
@@ -28,16 +28,20 @@ import numpy as np
 from scipy import sparse
 from scipy.special import logsumexp
 
-from tiltfit.arrays import BoolArray, FloatArray
+from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.values import match
-from tiltfit.methods.direct import fit_soft_labels
+from tiltfit.methods.direct import Term, minimise_objective
 from tiltfit.methods.evidence import only, said_by_labels, with_evidence, with_report
 from tiltfit.methods.history import Fit
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Method, Run, Training, check_number, check_whole
-from tiltfit.methods.vote import Votes, nothing_voted, votes_of
+from tiltfit.methods.method import Method, Run, Training
+from tiltfit.methods.refusals import check_number, check_whole
+from tiltfit.methods.vote import nothing_voted, votes_of
 from tiltfit.methods.vote import roles as roles_of_votes
+from tiltfit.methods.votes import Votes
+from tiltfit.models.model import linear
+from tiltfit.projections.moment import moment_objective
 
 _EVEN = 1.0  # rows of each class that are imagined before the balance is estimated
 _NEVER, _SURE = 1e-6, 0.99  # rates, shares and balances that statements cannot go beyond
@@ -114,6 +118,34 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     q = posterior(model.log_joint(votes), ruled_out)[0]
     soft = np.flatnonzero(voted | (ruled_out.any(axis=1) & (problem.labels < 0)))
     return fit_soft_labels(training, q, soft, start, run)
+
+
+def fit_soft_labels(training: Training, q: FloatArray, soft: IntArray, start: FloatArray, run: Run) -> Fit:
+    """Fit to the labelled rows and to ``q`` (rows × classes) on the rows ``soft``: one moment projection with q given
+    (Eq. 9),
+
+        min_λ  Σ_labelled −w log p_λ(y|x) + γ·Σ_soft −w Σ_y q(y) log p_λ(y|x) + ½·α‖λ‖²
+
+    What the model cannot have (``base=`` of 0) is taken out of q; rows of which nothing is left are not used.
+    """
+    problem, q = training.problem, q.copy()
+    q[problem.labelled] = np.eye(q.shape[1])[problem.labels[problem.labelled]]
+    if problem.model.base is not None:
+        q[np.isneginf(problem.model.base.node)] = 0.0
+    mass = q.sum(axis=1, keepdims=True)
+    keep = np.union1d(problem.labelled, soft)
+    keep = keep[mass[keep, 0] > 0]
+    few = problem.take(keep)
+    weight, base = few.omega, few.model.base
+    mass = weight[:, None] * (q[keep] / mass[keep])
+    target = linear(few.model, "fitting soft labels").features.expect(mass)
+    constant = 0.0 if base is None else float(np.sum(mass * np.where(np.isneginf(base.node), 0.0, base.node)))
+
+    def objective(weights: FloatArray) -> Term:
+        value, gradient = moment_objective(few.model.moments(weights, weight), weights, target, few.alpha)
+        return Term(value - constant, gradient)
+
+    return minimise_objective(training, objective, start, run)
 
 
 def estimate(

@@ -27,9 +27,10 @@ from tiltfit.language.sentences import titled
 from tiltfit.language.values import match
 from tiltfit.methods.direct import Term, minimise_directly, unlabelled_part
 from tiltfit.methods.history import Fit
-from tiltfit.methods.method import Method, Run, Training, check_number, is_real, wrong_option
+from tiltfit.methods.method import Method, Run, Training
 from tiltfit.methods.problem import Problem
-from tiltfit.methods.vote import Votes
+from tiltfit.methods.refusals import check_number, is_real, wrong_option
+from tiltfit.methods.votes import Votes
 from tiltfit.models.model import Model
 from tiltfit.penalties.kl import kl
 

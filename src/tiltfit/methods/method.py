@@ -2,30 +2,27 @@
 
 Alternating projections are one; the others are what it is compared with. A method is one file: its docstring states
 its objective, how it differs from alternating projections and where it comes from; ``METHODS`` (``methods.catalogue``)
-lists them by the word that users type. Options and constraints are refused in one style of messages.
+lists them by the word that users type.
 """
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any
 
 import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import DataError, UnsupportedError, check_arguments, did_you_mean, listed
+from tiltfit.errors import DataError, UnsupportedError, check_arguments, did_you_mean
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Development, Fit, Round
 from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.methods.votes import Votes
 from tiltfit.models.registry import MODELS
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded
-
-if TYPE_CHECKING:
-    from tiltfit.methods.vote import Votes
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,15 +185,19 @@ class Method:
         """Refuse what the method cannot do, before any work starts."""
         why_not = self._why_not(case)
         if why_not is not None:
-            raise UnsupportedError(f"method={self.name!r} cannot train model={case.model!r}: {why_not}")
+            raise UnsupportedError(
+                f"method={self.name!r} cannot train model={case.model!r}: {why_not}", parameter="method"
+            )
         if case.solver == "online" and "online" not in self.solvers:
             raise UnsupportedError(
                 f"method={self.name!r} cannot learn online: its objective does not decompose over instances, or it "
-                "looks at them again and again. Use fit with another solver, or method='ap'."
+                "looks at them again and again. Use fit with another solver, or method='ap'.",
+                parameter="solver",
             )
         if case.solver not in self.solvers:
             raise UnsupportedError(
-                f"method={self.name!r} has no solver={case.solver!r}: use {' or '.join(map(repr, self.solvers))}."
+                f"method={self.name!r} has no solver={case.solver!r}: use {' or '.join(map(repr, self.solvers))}.",
+                parameter="solver",
             )
         self.refuse(case)
 
@@ -240,57 +241,3 @@ def final_evaluation(problem: Problem, weights: FloatArray, value: float, gradie
     if problem.tilt is not None:
         projection = problem.evaluate(weights, None, 1e-6, told=True).projection
     return Evaluation(value, gradient, projection)
-
-
-_REASONS = 3  # that a message lists
-
-
-def wrong_option(name: str, value: object, must: str) -> DataError:
-    """The error for a wrong option: a sentence that names it, and says what would work.
-
-    >>> str(wrong_option("tau", 2, "a number between 0 and 1"))
-    "method_options={'tau': 2} must be a number between 0 and 1."
-    """
-    return DataError(f"method_options={{{name!r}: {value!r:.80}}} must be {must}.", parameter="method_options")
-
-
-def check_number(name: str, value: object, must: str, *, high: float = np.inf, above: bool = False) -> None:
-    """Refuse all but finite numbers of at least 0 (``above``: of more) and at most ``high``."""
-    if not is_real(value) or not 0 <= value <= high or (above and value == 0) or value == np.inf:
-        raise wrong_option(name, value, must)
-
-
-def check_whole(name: str, value: object, least: int = 1) -> None:
-    """Refuse all but integers of at least ``least``."""
-    if not is_real(value, numbers.Integral) or value < least:
-        raise wrong_option(name, value, f"a whole number of at least {least}")
-
-
-def more_rounds(rounds: int) -> str:
-    """The advice for a method whose own rounds were too few."""
-    return f"Raise method_options={{'max_rounds': {rounds}}}."
-
-
-def is_real(value: Any, kind: type = numbers.Real) -> TypeGuard[float]:
-    """True if it is a number of that kind, and neither a truth value nor NaN."""
-    return isinstance(value, kind) and not isinstance(value, bool | np.bool_) and value == value
-
-
-def refuse_constraints(method: str, why_not: Sequence[tuple[str, str]], otherwise: str = "") -> None:
-    """Refuse constraints that a method cannot take, all of them by name, with the reason and what would work.
-
-    >>> refuse_constraints("ge", [("a", "it is hard"), ("b", "it is hard"), ("c", "it has a kink")])
-    Traceback (most recent call last):
-    tiltfit.errors.UnsupportedError: method='ge' cannot take 3 constraints. 'a' and 'b': it is hard. 'c': it has a kink.
-    """
-    if not why_not:
-        return
-    by_reason: dict[str, list[str]] = {}
-    for name, why in why_not:
-        by_reason.setdefault(why, []).append(name)
-    told = [f"{listed(names)}: {why}." for why, names in by_reason.items()]
-    shown = [*told[:_REASONS], *([f"And {len(told) - _REASONS} more."] if len(told) > _REASONS else [])]
-    what = "the constraint" if len(why_not) == 1 else f"{len(why_not)} constraints."
-    raise UnsupportedError(
-        " ".join([f"method={method!r} cannot take {what}", *shown, *([f"{otherwise}."] if otherwise else [])])
-    )

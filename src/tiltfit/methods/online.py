@@ -243,7 +243,7 @@ class _Step:
             table.move(rows, step, shorter)
 
     def _way(self) -> float:
-        """The mean distance of scores from where labels or constraints pull, about."""
+        """Approximately the mean distance of scores from where labels or constraints pull."""
         structure = self._few.model.structure
         known = structure.spread(self._few.is_labelled)
         return (self._pull + _LABEL * float(np.sum(known))) / len(known)

@@ -31,9 +31,11 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.models.model import Model, linear
 from tiltfit.optimize.lbfgs import steepest
 from tiltfit.optimize.plateau import Plateau
+from tiltfit.projections.grounding import Grounded
 from tiltfit.projections.information import Projection, Start, Tilt, project
 from tiltfit.projections.moment import Scattered, add_ridge
 from tiltfit.projections.shards import Prices, TiltShard
+from tiltfit.samples.sample import Sample
 
 _SERIAL = Serial()
 
@@ -89,6 +91,19 @@ class Problem:
     touched: IntArray
     n_shards: int = 1
     executor: Executor = _SERIAL
+
+    @staticmethod
+    def of(model: Model, sample: Sample, grounded: Grounded, alpha: FloatArray, gamma: float) -> Problem:
+        """Eq. 6 on a sample, with the constraints as they apply there."""
+        return Problem(
+            model=model,
+            labels=sample.labels,
+            weight=sample.weight,
+            alpha=alpha,
+            gamma=gamma,
+            tilt=grounded.tilt,
+            touched=grounded.touched,
+        )
 
     @cached_property
     def labelled(self) -> IntArray:

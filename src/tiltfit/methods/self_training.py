@@ -24,8 +24,9 @@ from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.evidence import only, said_by_labels, with_report, with_rules
 from tiltfit.methods.history import Fit, Round
 from tiltfit.methods.joint import solve_jointly
-from tiltfit.methods.method import Method, Run, Training, check_number, check_whole, more_rounds
+from tiltfit.methods.method import Method, Run, Training
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.refusals import check_number, check_whole, more_rounds
 from tiltfit.optimize.result import Stop
 
 

@@ -41,7 +41,7 @@ def _closed_form(training: Training, run: Run) -> Fit:
 
 
 def labelled_part(problem: Problem, method: str) -> Problem:
-    """The problem on the labelled instances; raises if there are none that count."""
+    """The problem on the labelled instances; raises if none has weight."""
     if not np.any(problem.weight[problem.labelled] > 0):
         raise DataError(f"method={method!r} learns from labels, but no instance of y is labelled. Use method='ap'.")
     return problem.take(problem.labelled)

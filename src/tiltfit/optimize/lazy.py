@@ -9,7 +9,13 @@ Two rules for a step along a gradient g, n the number of instances:
                λ ← λ/(1 + ρ·τ/√S),  τ = Σ_missed α/n                the ridge, implicitly: it cannot overshoot
 ``Printed``    λ ← λ·Π_missed(1 − η_t·α/n),   λ ← λ + η_t·g         η_t = 1/(t + 1/η₀): the paper's (§2.3)
 
-The gradient of ``Printed`` is that before the ridge of its own step, as in the paper.
+What else they differ in:
+
+``squares``       True if the rule needs S
+``ridge_first``   True if a gradient is taken after the ridge of its own step; that of ``Printed`` is taken before it,
+                  as in the paper
+``limit``         the share of the way to where labels and constraints pull that a step may go: beyond, nothing would
+                  call it back from where a constraint holds by itself
 """
 
 from __future__ import annotations
@@ -54,10 +60,7 @@ class Adaptive:
 
     squares: ClassVar[bool] = True
     ridge_first: ClassVar[bool] = True
-    """True if a gradient is taken after the ridge of its own step."""
     limit: ClassVar[float] = 1.0
-    """Which share of the way to where labels and constraints pull a step may go: beyond, nothing would call it back
-    from where a constraint holds by itself."""
 
     reach: float
 

@@ -167,7 +167,7 @@ class History:
         self._bounds = np.append(np.arange(0, n, _BLOCK), n)
 
     def clear(self) -> None:
-        """Forget everything, so that no number that is none is left over."""
+        """Forget everything, so that no NaN is left over."""
         self._vectors[:] = 0
         self._order, self._factors = [], (np.empty(0), 1.0)
 

@@ -80,7 +80,7 @@ def rate(constraint: Constraint, sample: Sample) -> float:
     """
     assert constraint.of is not None
     happened, places = _PRIOR_PLACES * PRIOR_RATE, _PRIOR_PLACES
-    around = sample.fires(constraint.of.given)
+    around = sample.fires(constraint.of.given, constraint)
     for term in constraint.of.event.terms(sample.classes, sample.structure):
         at = np.flatnonzero(term.at & around & ~sample.is_open(term.on_edges))
         happened += float(sample.position_weight[at] @ term.values(sample.labels, at))
@@ -168,7 +168,7 @@ def components(number: int, constraint: Constraint, sample: Sample) -> list[Comp
     if statistic is not None:
         stand_in = _seen(_stand_in(sample), constraint, sample)
         return [Component(number, constraint, target, [stand_in], statistic) for target in targets]
-    fires = sample.fires(constraint.where)
+    fires = sample.fires(constraint.where, constraint)
     if constraint.relation.shares:
         one = np.eye(len(classes))
         terms = [_seen(Term(fires, one[target.number]), constraint, sample) for target in targets]
@@ -177,7 +177,7 @@ def components(number: int, constraint: Constraint, sample: Sample) -> list[Comp
     if constraint.of is None:
         seen = [_seen(term, constraint, sample) for term in event]
         return [Component(number, constraint, target, seen) for target in targets]
-    around = sample.fires(constraint.of.given)
+    around = sample.fires(constraint.of.given, constraint)
     others = constraint.of.event.terms(classes, structure)
     among = [_seen(term.within(around), constraint, sample) for term in others]
     both = list(_both(event, among))

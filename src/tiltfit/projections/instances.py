@@ -141,7 +141,7 @@ class SequenceRows(_Rows):
     ) -> tuple[Marginals, FloatArray, FloatArray, bool]:
         """q of every sequence, the prices that give it, m of every row, and whether all sequences converged.
 
-        ``tol``: how far prices may be off, about.
+        ``tol``: approximately how far prices may be off.
         """
         found = self.rows.solve(potentials, start, cap, workers, weight=self.weight, tol=tol, overwrite=True)
         return found.marginals, found.prices, found.means, bool(found.solved.all())

@@ -27,7 +27,7 @@ from tiltfit.penalties.stacked import stack
 from tiltfit.projections.grounding import Key
 
 _CAP = 50.0  # odds of e⁵⁰ to one: a hard constraint that cannot hold is not priced beyond
-_RECENT = 1000.0  # firings over which expectations are told, about
+_RECENT = 1000.0  # approximate number of firings over which recent expectations are averaged
 
 SUMS = ("support", "of_p", "of_q", "other_p", "other_q")
 """Sums of which expectations are told, over all firings and over the last ones: supports, Σ w E[f′] under p and q, and

@@ -26,7 +26,7 @@ from tiltfit.inference.statistic import Statistic
 from tiltfit.inference.whole import WholeChains
 from tiltfit.projections.violations import Count, Violations
 
-_ROOM = 1 << 22  # labels of all candidates of a block of sequences together, about
+_ROOM = 1 << 22  # approximate number of labels of all candidates of a block of sequences together
 _SAME = 1e-9  # scores of one labelling by two ways of adding up differ by less, relatively
 
 

@@ -63,7 +63,7 @@ class Ending:
 
 @dataclass(frozen=True)
 class Widest:
-    """The largest difference between scores of an instance, about."""
+    """Approximately the largest difference between scores of an instance."""
 
     spread: float
 
@@ -156,7 +156,7 @@ def ending_of(shard: HasTilt, at: Prices) -> Ending:
 
 
 def widest(shard: HasTilt, weights: FloatArray | None) -> Widest:
-    """Task: the largest difference between scores of an instance of the shard, about."""
+    """Task: approximately the largest difference between scores of an instance of the shard."""
     part = shard.tilted_at(weights)
     structure, base = part.tilt.structure, part.base
     spread = _spread(base.node)

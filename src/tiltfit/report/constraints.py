@@ -148,7 +148,8 @@ class Entry:
             return "holds everywhere: it rules labels out"
         if self.status == "violated":
             return f"cannot hold with the others: off by {self.miss}"
-        assert self.price is not None  # loading a model file relies on it to refuse a damaged report
+        if self.price is None:  # in a damaged model file
+            raise ValueError(f"an entry of the report with the status {self.status!r} has no price")
         if self.status == "missed":
             return f"pulls, but is off by {self.miss}"
         if self.price != 0 or self._model_agrees is None:

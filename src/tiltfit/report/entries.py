@@ -18,7 +18,7 @@ E = TypeVar("E", bound=Plain)
 
 @dataclass(frozen=True)
 class Entries(Generic[E]):
-    """A tuple that prints itself, an entry after the other."""
+    """A tuple that prints itself, one entry after another."""
 
     entries: tuple[E, ...]
 
@@ -35,5 +35,5 @@ class Entries(Generic[E]):
         return "\n".join(map(str, self.entries))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """JSON-able rows."""
+        """Rows as plain data, for JSON."""
         return [entry.to_dict() for entry in self.entries]

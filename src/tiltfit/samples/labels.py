@@ -405,13 +405,14 @@ def _as_column(y: object, n: int) -> npt.NDArray[Any]:
     if values.ndim == 2 and values.shape[1] > 1:
         raise DataError(
             f"y should be a 1d array, got an array of shape {values.shape} instead. "
-            "Multi-label y is not supported: train one model per label."
+            "Multi-label y is not supported: train one model per label.",
+            parameter="y",
         )
     column = column_or_1d(values, warn=True)
     if column.dtype.kind == "f":
         assert_all_finite(column, allow_nan=True, input_name="y")
     if len(column) != n:
-        raise DataError(f"X and y have different lengths: {n} and {len(column)}.")
+        raise DataError(f"X and y have different lengths: {n} and {len(column)}.", parameter="y")
     return np.asarray(column)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import Inputs
-from tiltfit.errors import DataError
+from tiltfit.errors import DataError, TiltfitError
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
 from tiltfit.language.conditions import Condition
@@ -91,10 +91,16 @@ class Sample:
         """The name that messages have for a constraint: its own, or its sentence about the positions here."""
         return titled(constraint, self.inputs.unit)
 
-    def fires(self, condition: Condition | None) -> BoolArray:
+    def fires(self, condition: Condition | None, constraint: Constraint | None = None) -> BoolArray:
+        """The positions where a condition holds; None holds everywhere. Errors carry the title of ``constraint``."""
         if condition is None:
             return np.ones(self.inputs.n, dtype=np.bool_)
-        return np.asarray(condition.fires(self.inputs), dtype=np.bool_)
+        try:
+            return np.asarray(condition.fires(self.inputs), dtype=np.bool_)
+        except TiltfitError as error:
+            if constraint is None or error.constraint is not None:
+                raise
+            raise error.with_message(str(error), constraint=self.title(constraint)) from error
 
 
 def make_sample(

@@ -15,7 +15,7 @@ from tiltfit.check.support import Data, places_of
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
-from tiltfit.estimators.options import check_whole
+from tiltfit.estimators.options import whole_parameter
 from tiltfit.language.condition import Before
 from tiltfit.language.conditions import Condition, Phrase, Word, punctuation
 from tiltfit.language.constraint import Constraint, ConstraintSet
@@ -91,7 +91,7 @@ def suggest(
     [("word('puck')", 9, 'hockey', 0.95), ("word('bat')", 9, 'baseball', 0.95)]
     """
     for name, value in (("top", top), ("min_support", min_support), ("longest", longest), ("n_topics", n_topics)):
-        check_whole(name, value)
+        whole_parameter(name, value)
     stated = _stated(model, constraints, classes)
     rows, data = _data(stated, X, y, getattr(model, "feature_names", None) if feature_names is None else feature_names)
     scout = _Scout(data, min_support, top, _touched(stated, data), stated)

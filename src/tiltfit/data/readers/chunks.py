@@ -17,6 +17,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Generic, Self
 
+from tiltfit.arguments import whole
 from tiltfit.data.readers.delimited import DELIMITERS, with_numbers
 from tiltfit.data.readers.kinds import ColumnKinds, LabelKind
 from tiltfit.data.readers.record import Refusal, Survey
@@ -48,7 +49,7 @@ class ChunkStream(Iterator[D], Generic[R, D]):
 
     def __init__(self, request: Request[R, D], size: int, on_error: str, skip: int, step: int | None = None) -> None:
         _check(size, on_error, skip, step)
-        self._request, self._size, self._on_error, self._skip = request, size, on_error, skip
+        self._request, self._size, self._on_error, self._skip = request, int(size), on_error, int(skip)
         self._surveys = [Survey(place_of(name)) for name in request.names]
         self._label = LabelKind(request.mixed)
         self._columns = ColumnKinds(request.fields.columns)
@@ -206,11 +207,11 @@ class ChunkStream(Iterator[D], Generic[R, D]):
 
 
 def _check(size: int, on_error: str, skip: int, step: int | None) -> None:
-    if type(size) is not int or size < 1:
+    if whole(size) is None or size < 1:
         raise DataError(f"size={size!r} must be an integer of at least 1: the number of instances in a chunk.")
-    if type(skip) is not int or skip < 0:
+    if whole(skip) is None or skip < 0:
         raise DataError(f"skip={skip!r} must be the number of instances to pass over, 0 or more.")
-    if step is not None and (type(step) is not int or step < 1):
+    if step is not None and (whole(step) is None or step < 1):
         raise DataError(f"step={step!r} must be an integer of at least 1, or None.")
     if on_error not in ON_ERROR:
         raise DataError(

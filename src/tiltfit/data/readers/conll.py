@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tiltfit.arguments import whole
 from tiltfit.data.readers import source
 from tiltfit.data.readers.record import Record, Refusal, Survey, Tagged, Vocabulary, problem
 from tiltfit.data.readers.source import scan
@@ -47,8 +48,10 @@ class Columns:
     def __post_init__(self) -> None:
         for name in ("token", "label"):
             value = getattr(self, name)
-            if type(value) is not int and not (name == "label" and value is None):
+            number = whole(value)
+            if number is None and not (name == "label" and value is None):
                 raise DataError(f"{name}={value!r} must be the number of a column: 0 is the first, -1 the last.")
+            object.__setattr__(self, name, number)
         if self.blank not in BLANKS:
             raise DataError(
                 f"blank={self.blank!r} must be one of {', '.join(BLANKS)}.{did_you_mean(self.blank, BLANKS)}"

@@ -1,6 +1,6 @@
-"""The kinds of labels and columns: all values of one are of one kind.
+"""Checks that all labels, and all values of a column, are of one kind: text, numbers, or true and false.
 
-A stream is seen once, so its first values decide for all.
+A stream is read only once, so the first values decide which kind it is.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _COLUMN_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: NUMBER, float: NUMBER,
 
 
 class LabelKind:
-    """The type of all labels, that of the first: 1, true and "1" would otherwise meet as equals or strangers.
+    """The type of the first label, which all others must have: 1, true and "1" may or may not compare equal.
 
-    ``mixed(label, other, origin)`` says why a label is refused whose type is not that of another, which is at
-    ``origin``.
+    ``mixed(label, other, origin)`` returns the reason for refusing a label whose type differs from that of ``other``,
+    which was read at ``origin``.
     """
 
     def __init__(self, mixed: Callable[[Label, Label, str], str]) -> None:
@@ -38,7 +38,7 @@ class LabelKind:
         self._types: set[type] = {type(None)}
 
     def misfit(self, labels: Collection[Label | None], record: Record[Any, Any]) -> str | None:
-        """Why the labels of a record are not all of the type of those before, None if they are."""
+        """The reason why labels of a record do not have the type of those before; None if they all do."""
         if self._types.issuperset(map(type, labels)):
             return None
         known = [label for label in labels if label is not None]
@@ -47,7 +47,7 @@ class LabelKind:
         return None if other is None else self._mixed(other, first, origin)
 
     def take(self, labels: Collection[Label | None], record: Record[Any, Any]) -> None:
-        """Labels that fit, and the record that has them."""
+        """Note the type of the labels of a record that fits, if it is the first with labels."""
         if self._first is None:
             self._first = next((label for label in labels if label is not None), None)
             self._origin = record.origin
@@ -56,9 +56,9 @@ class LabelKind:
 
 @dataclass(frozen=True)
 class _State:
-    """Kind of one column (None: nothing seen), and where that was seen first.
+    """The kind of one column (None: no value yet), and the origin of the first value of that kind.
 
-    ``open``: cells of CSV that could all be numbers; it turns into text at the first that could not.
+    ``open``: so far all its cells of CSV could be numbers; it becomes text at the first cell that could not.
     """
 
     kind: str | None = None
@@ -67,8 +67,8 @@ class _State:
 
 
 class ColumnKinds:
-    """The kind of each column of a stream. In JSON the first value says it; cells of CSV are numbers if all those of
-    the first chunk that has any are.
+    """The kind of each column of a stream. In JSON the first value decides; cells of CSV are numbers if all cells of
+    the first chunk that has any can be read as numbers.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -77,16 +77,16 @@ class ColumnKinds:
 
     @property
     def numeric(self) -> list[bool]:
-        """True for columns that are numbers, as far as is known."""
+        """For each column, whether it holds numbers, as far as is known."""
         return [state.kind == NUMBER for state in self._states]
 
     @property
     def numeric_names(self) -> frozenset[str]:
-        """Their names."""
+        """The names of the columns that hold numbers."""
         return frozenset(compress(self._names, self.numeric))
 
     def take(self, record: Record[Any, Any], *, cells: bool) -> str | None:
-        """Why a record does not fit; None if it does, and it has then been taken into account.
+        """Take a record into account. Returns the reason why it does not fit, or None if it does.
 
         ``cells``: its values are cells of CSV, whose text may stand for a number.
         """

@@ -75,7 +75,7 @@ class Request(ABC, Generic[R, D]):
     """The fewest sources, in words."""
     formats: ClassVar[tuple[str, ...]]
     unknown_format: ClassVar[str]
-    """The message about a format that there is not, with a place for its name."""
+    """The message about a format that does not exist, with a place for its name."""
     dataset: ClassVar[Callable[..., Any]]
     """The class of the result."""
 
