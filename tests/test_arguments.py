@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tiltfit import TiltClassifier
 from tiltfit.arguments import are_strings, check_mapping, integer, whole
 from tiltfit.data.readers import stream
 from tiltfit.data.readers.conll import Columns
-from tiltfit.errors import DataError, TiltfitError
+from tiltfit.errors import DataError, NotConvergedWarning, TiltfitError
 from tiltfit.features.hashing import Buckets
 from tiltfit.features.selection import labelled_words, rank
 from tiltfit.features.similarity import similar_words
@@ -52,12 +53,18 @@ TAKES: dict[str, Callable[[Any, Path], Any]] = {
     "below": lambda n, _: repr(short(Fields.of(["a", "b"], np.eye(2, dtype=bool)), below=n)),
     "position": lambda n, _: position(n),
     "max_rounds": lambda n, _: SelfTraining(max_rounds=n),
-    "max_iter": lambda n, _: TiltClassifier(max_iter=n, tol=1.0).fit(np.eye(2), [0, 1]).n_iter_,
+    "max_iter": lambda n, _: stopped_after(n),
     "n_jobs": lambda n, _: TiltClassifier(n_jobs=n).fit(np.eye(2), [0, 1]).n_iter_,
     "column of tokens": lambda n, _: Columns(token=n),
     "size": lambda n, folder: documents(folder, size=n),
     "skip": lambda n, folder: documents(folder, size=2, skip=n),
 }
+
+
+def stopped_after(rounds: Any) -> int:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConvergedWarning)
+        return TiltClassifier(max_iter=rounds).fit(np.eye(2), [0, 1]).n_iter_
 
 
 @pytest.mark.parametrize("name", sorted(TAKES))

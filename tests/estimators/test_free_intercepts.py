@@ -17,7 +17,7 @@ ALPHA = 0.7
 
 
 def tagger(constraints=(), **options):
-    usual = {"alpha": ALPHA, "tol": 1e-7, "max_iter": 2000, "boundaries": True, "penalize_intercept": False}
+    usual = {"alpha": ALPHA, "tol": 1e-11, "max_iter": 2000, "boundaries": True, "penalize_intercept": False}
     return TiltTagger(constraints, **usual | options)
 
 
@@ -70,11 +70,11 @@ def test_the_gradient_with_constraints_agrees_with_finite_differences():
     said = [expect("a", given=word("x")).about(0.9), expect.stay().about(0.4)]
     found = tagger(said, classes=["a", "b", "c"]).fit(TOKENS)
     beliefs = found.infer(TOKENS)
-    from tiltfit.estimators.stream import problem_of
+    from tiltfit.methods.problem import Problem
 
     ridge = found.ridge(beliefs.model)
     np.testing.assert_array_equal(ridge, np.where(is_free(found), 0.0, ALPHA))
-    problem = problem_of(beliefs.model, beliefs.sample, found.ground(beliefs), ridge, 1.0)
+    problem = Problem.of(beliefs.model, beliefs.sample, found.ground(beliefs), ridge, 1.0)
     rng = np.random.default_rng(0)
     weights = rng.normal(size=len(ridge))
     told = problem.evaluate(weights, None, 1e-10)

@@ -52,11 +52,11 @@ def test_a_strong_ridge_leaves_the_base(base):
 
 
 def test_the_gradient_agrees_with_finite_differences(base):
-    from tiltfit.estimators.stream import problem_of
+    from tiltfit.methods.problem import Problem
 
     found = tagger(base, SAID).fit(TOKENS)
     beliefs = found.infer(TOKENS)
-    problem = problem_of(beliefs.model, beliefs.sample, found.ground(beliefs), found.ridge(beliefs.model), 1.0)
+    problem = Problem.of(beliefs.model, beliefs.sample, found.ground(beliefs), found.ridge(beliefs.model), 1.0)
     rng = np.random.default_rng(0)
     weights = rng.normal(size=beliefs.model.n_weights)
     told = problem.evaluate(weights, None, 1e-10)

@@ -26,7 +26,7 @@ ADS = [
 ]
 TAGS = [["s", "s", "s", "c", "c"], None, ["s", "s", "s", "c"], None, None]
 CALL = [expect("c", given=word("phone")).about(0.9), expect.stay().about(0.8)]
-TIGHT = {"tol": 1e-8, "alpha": 0.5}
+TIGHT = {"tol": 1e-11, "alpha": 0.5}
 
 
 def classifier(constraints=PUCK, method="codl", **options):

@@ -63,5 +63,5 @@ def test_events_as_clauses():
 def test_an_entry_without_the_price_that_its_status_needs_cannot_be_printed(status):
     """Loading relies on it: a model file with such a report is refused."""
     entry = Entry("a", "a sentence", None, 1.0, 1, None, None, None, 0.0, status)
-    with pytest.raises(AssertionError):
+    with pytest.raises(ValueError, match="has no price"):
         str(ConstraintReport((entry,)))

@@ -90,7 +90,7 @@ def alternate(problem: Problem, start: FloatArray, run: Run, *, inner_tol: float
         now = active.evaluate(weights, last, inner_tol)
         if journal.stop is not None:
             stop = journal.stop
-        elif now.projection is None or fitted.n_iter == 0:  # q no longer moves, and the weights are fitted to it
+        elif (now.projection is None and fitted.converged) or fitted.n_iter == 0:  # the weights are fitted to q
             stop = fitted.stop
         elif now.steepest <= active.rounding:
             stop = Stop.CONVERGED
