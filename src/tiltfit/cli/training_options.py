@@ -44,15 +44,17 @@ class TrainingOptions:
         None, "Option of the method, such as tau=0.5; repeatable.", metavar="NAME=VALUE", panel=TRAINING
     )
     alpha: float | None = option(None, "Strength of the ridge penalty on weights.", panel=TRAINING)
-    beta: float | None = option(None, "Softness of constraints: smaller is closer to the target.", panel=TRAINING)
+    beta: float | None = option(
+        None, "Softness of constraints: smaller is closer to the target. Default: a bounded pull.", panel=TRAINING
+    )
     gamma: float | None = option(None, "Weight of unlabelled against labelled data.", panel=TRAINING)
     scale: str | None = option(
-        None, "unit or support: whether the pull of a constraint grows with the data.", panel=TRAINING
+        None, "auto, unit or support: whether the pull of a constraint grows with the data.", panel=TRAINING
     )
-    free_intercepts: bool = option(
-        False,
-        "No ridge on intercepts (taggers: on plain transitions and on --boundaries).",
-        "--free-intercepts",
+    free_intercepts: bool | None = option(
+        None,
+        "No ridge on intercepts (taggers: on plain transitions and on --boundaries), or also there.",
+        "--free-intercepts/--penalized-intercepts",
         panel=TRAINING,
     )
     solver: str | None = option(None, "auto, alternating, joint, sgd or online.", panel=TRAINING)
@@ -99,8 +101,8 @@ class TrainingOptions:
         names = _SHARED | dict(zip(own, own, strict=True))
         chosen = {target: getattr(self, name) for name, target in names.items()}
         given = {name: value for name, value in chosen.items() if value is not None and value is not False}
-        if self.free_intercepts:
-            given["penalize_intercept"] = False
+        if self.free_intercepts is not None:
+            given["penalize_intercept"] = not self.free_intercepts
         if self.method_option:
             given["method_options"] = method_options(self.method_option)
         if task.is_sequences and (features := self._features()):

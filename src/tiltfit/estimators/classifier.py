@@ -81,15 +81,21 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     alpha : float
         Strength of the ridge penalty α/2·‖λ‖² on the weights. For naive Bayes the Dirichlet pseudo-count: as if every
         word had been seen α times more in every class (Bernoulli: once with and once without it), and so every class.
-    beta : float
-        Softness of ``about`` and ``distributed_as``: the smaller, the closer to the target.
+    beta : "auto" or float
+        Strength of the statements that do not state it (as ``about(0.8, within=0.05)`` does). ``auto``: a bounded pull.
+        ``about`` is met unless the data or other statements fight it harder than it may pull,
+        which the report says. A number is the softness of ``about`` and ``distributed_as``, as in the paper: the
+        smaller, the closer to the target.
     gamma : float
         Weight of unlabelled against labelled rows.
-    scale : {"unit", "support"}
+    scale : {"auto", "unit", "support"}
         ``unit``: every constraint pulls alike, however often it fires (β as in the paper). ``support``: β is divided by
-        how often the condition fires, so that each firing pulls alike and the whole pull grows with the data.
+        how often the condition fires, so that each firing pulls alike and the whole pull grows with the data. ``auto``:
+        ``unit`` for documents; a tagger adds, to a bounded pull, what grows with the share of the tokens that a
+        statement speaks of.
     penalize_intercept : bool
-        Whether α also applies to the intercepts (as in the paper).
+        Whether α also applies to the intercepts (as in the paper). By default it does not, so that statements about
+        proportions can be met.
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know.
     init : {"zeros", "supervised", "constraints", "random"}, fitted estimator, or (coef, intercept), optional
@@ -158,10 +164,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         vectorizer: Any = "auto",
         feature_names: Iterable[str] | None = None,
         alpha: float = 1.0,
-        beta: float = 0.05,
+        beta: float | str = "auto",
         gamma: float = 1.0,
-        scale: str = "unit",
-        penalize_intercept: bool = True,
+        scale: str = "auto",
+        penalize_intercept: bool = False,
         base: Any = None,
         init: Any = None,
         n_init: int = 1,

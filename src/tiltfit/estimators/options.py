@@ -26,7 +26,7 @@ from tiltfit.samples.task import DOCUMENTS, SEQUENCES, Task
 
 T = TypeVar("T")
 
-SCALES = ("unit", "support")
+SCALES = ("auto", "unit", "support")
 STEPS = ("adaptive", "printed")
 _AUTO = {"naive_bayes": "counts", "bernoulli_naive_bayes": "binary"}
 
@@ -64,7 +64,9 @@ class Options:
             _one_of("init", start, STARTS)
         _positive("alpha", estimator.alpha, zero=True)
         _refuse_generative(estimator)
-        _positive("beta", estimator.beta)
+        beta = None if as_word(estimator.beta) == "auto" else estimator.beta
+        if beta is not None:
+            _positive("beta", beta, or_="'auto'")
         _positive("gamma", estimator.gamma)
         _positive("tol", estimator.tol, zero=True)
         for name in ("valid_only", "boundaries", "warm_start", "penalize_intercept"):
@@ -91,7 +93,12 @@ class Options:
             model=estimator.model,
             solver=estimator.solver,
             start=start,
-            strength=Strength(float(estimator.beta), estimator.scale),
+            strength=Strength(
+                None if beta is None else float(beta),
+                estimator.scale,
+                sequences=task.is_sequences,
+                smooth="smooth" in method.needs,
+            ),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
             n_jobs=threads(estimator.n_jobs),
@@ -266,9 +273,10 @@ def check_share(name: str, value: Any) -> float:
     return float(value)
 
 
-def _positive(name: str, value: Any, *, zero: bool = False) -> None:
+def _positive(name: str, value: Any, *, zero: bool = False, or_: str | None = None) -> None:
     if not _is_number(value) or not (value > 0 or (zero and value == 0)) or value == float("inf"):
-        raise _refused(name, value, f"a {'non-negative' if zero else 'positive'}, finite number")
+        others = "" if or_ is None else f", or {or_}"
+        raise _refused(name, value, f"a {'non-negative' if zero else 'positive'}, finite number{others}")
 
 
 def _is_number(value: object) -> bool:

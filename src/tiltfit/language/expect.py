@@ -68,12 +68,13 @@ class Expectation(Exact):
         target: float,
         *,
         within: float | None = None,
-        penalty: str = "l2",
+        penalty: str | None = None,
         beta: float | None = None,
         name: str | None = None,
         rationale: str | None = None,
     ) -> Constraint:
-        """Near the target: (m − u)²/2β, or abs(m − u)/β with ``penalty="l1"``.
+        """Near the target: w·abs(m − u), a pull that never exceeds w. With ``within``, ``beta`` or the estimator's
+        ``beta``: (m − u)²/2β, or abs(m − u)/β with ``penalty="l1"``.
 
         Parameters
         ----------
@@ -85,8 +86,9 @@ class Expectation(Exact):
             ``penalty="l1"``. Twice the deviation costs four times as much (``"l1"``: twice as much). It is that of the
             constraint, not of each firing: with ``scale="support"``, too, it does not depend on how often the condition
             fires. Of shares below 1; of counts, any positive number.
-        penalty : {"l2", "l1"} or a registered name
-            How being off is counted (``register_penalty``).
+        penalty : {"l2", "l1"} or a registered name, optional
+            How being off is counted (``register_penalty``). Default: ``"l1"``, whose pull is bounded, and ``"l2"`` if
+            a softness is stated.
         beta : float, optional
             Softness of this constraint; default: that of the estimator. Not together with ``within``.
         name, rationale : str, optional

@@ -21,7 +21,7 @@ from tiltfit.language.values import Label, exact, labels, match, plain, real
 from tiltfit.language.written import AMOUNT, LABEL, TEXT, Document, Table, Written
 from tiltfit.penalties.interval import box
 from tiltfit.penalties.kl import kl
-from tiltfit.penalties.penalty import PENALTIES, Penalty
+from tiltfit.penalties.penalty import PENALTIES, NamedPenalty, Penalty
 from tiltfit.registry import Registry
 
 Softness = Callable[[int], FloatArray]
@@ -93,8 +93,8 @@ class Relation(Written):
         """β that follows from ``within``; None if the relation states none."""
         return None
 
-    def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
-        """U of ``n`` rows that have this target."""
+    def penalty_of(self, target: Target, n: int, softness: Softness, *, bounded: bool = False) -> Penalty:
+        """U of ``n`` rows that have this target. ``bounded``: their pull is, unless the relation names a penalty."""
         return box(np.full(n, target.low), np.full(n, target.high), softness(2))
 
     @abstractmethod
@@ -161,12 +161,13 @@ class _Single(Relation):
 
 @dataclass(frozen=True, eq=False)
 class About(_Single):
-    """m is near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``.
+    """m is near the target: (m − u)²/2β, or |m − u|/β with ``penalty="l1"``; the latter by default, if nothing states
+    β, so that the pull is bounded.
 
     ``within``: the deviation that costs ½, instead of β: β = within², or 2·within with ``penalty="l1"``.
     """
 
-    penalty: str = "l2"
+    penalty: str | None = None
     within: float | None = None
     keys = {"about": AMOUNT}
     modifiers = {"penalty": TEXT, "within": {"type": "number", "exclusiveMinimum": 0}}
@@ -175,7 +176,7 @@ class About(_Single):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        named = PENALTIES.find(self.penalty)
+        named = self._named()
         if self.within is not None:
             within = real(self.within, "within")
             if within <= 0:
@@ -192,27 +193,30 @@ class About(_Single):
 
     @property
     def own_beta(self) -> float | None:
-        return None if self.within is None else PENALTIES.find(self.penalty).softness(self.within)
+        return None if self.within is None else self._named().softness(self.within)
 
-    def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
-        named = PENALTIES.find(self.penalty)
+    def _named(self, bounded: bool = False) -> NamedPenalty:
+        return PENALTIES.find(("l1" if bounded else "l2") if self.penalty is None else self.penalty)
+
+    def penalty_of(self, target: Target, n: int, softness: Softness, *, bounded: bool = False) -> Penalty:
+        named = self._named(bounded)
         return named.make(np.full(n, target.low), softness(named.power))
 
     @property
     def options(self) -> str:
         within = "" if self.within is None else f", within={_number(self.within)}"
-        return within + ("" if self.penalty == "l2" else f", penalty={self.penalty!r}")
+        return within + ("" if self.penalty is None else f", penalty={self.penalty!r}")
 
     def to_document(self) -> Document:
         within: Document = {} if self.within is None else {"within": plain(self.within)}
-        penalty: Document = {} if self.penalty == "l2" else {"penalty": self.penalty}
+        penalty: Document = {} if self.penalty is None else {"penalty": self.penalty}
         return {"about": plain(self.target), **within, **penalty}
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Self:
         return cls(
             table.number(key),
-            table.text("penalty") if "penalty" in table else "l2",
+            table.text("penalty") if "penalty" in table else None,
             table.number("within") if "within" in table else None,
         )
 
@@ -342,7 +346,7 @@ class DistributedAs(Relation):
         stated = [shares.get(k, 0.0) for k in range(len(classes))]
         return [Target(k, u, u, label) for k, (u, label) in enumerate(zip(stated, classes, strict=True))]  # type: ignore[arg-type]
 
-    def penalty_of(self, target: Target, n: int, softness: Softness) -> Penalty:
+    def penalty_of(self, target: Target, n: int, softness: Softness, *, bounded: bool = False) -> Penalty:
         return kl(np.full(n, target.low), softness(2))
 
     @property

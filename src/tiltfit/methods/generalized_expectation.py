@@ -97,5 +97,5 @@ METHOD = Method(
     "generalized expectation",
     fit,
     refuse=refuse,
-    needs=("rows",),
+    needs=("rows", "smooth"),
 )

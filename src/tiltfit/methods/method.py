@@ -73,7 +73,7 @@ def _nothing(_: ConstraintSet, __: Votes | None, ___: Any) -> Mapping[int, str]:
 
 
 _WORDS = {
-    "needs": ("votes", "violations", "rows", "linear"),
+    "needs": ("votes", "violations", "rows", "linear", "smooth"),
     "trains": ("conditional", "generative"),
     "constraints": ("followed", "reported", "refused"),
     "inference": ("exact", "sampled"),
@@ -92,7 +92,8 @@ class Method:
     needs : tuple of str
         What it must be given: ``"votes"`` (``Training.votes``), ``"violations"`` of single instances
         (``Grounded.violations``), ``"rows"`` (constraints on single instances are rows like any other; otherwise their
-        prices are found inside projections), ``"linear"`` (a model whose scores are linear in its weights).
+        prices are found inside projections), ``"linear"`` (a model whose scores are linear in its weights),
+        ``"smooth"`` (penalties that have a slope everywhere, so that ``about`` is a square by default).
     trains : tuple of str
         The kinds of models: ``"conditional"``, models of p(y|x) whose weights are free, and ``"generative"``.
     constraints : str

@@ -28,10 +28,25 @@ from tiltfit.penalties.interval import box
 from tiltfit.penalties.penalty import Penalty
 from tiltfit.samples.sample import Sample
 
+PULL = 10.0
+"""The most that a statement pulls by default: as much as so many firings that miss it by one log-odds each."""
+PULL_OF_TOKENS = 10_000.0
+"""The same for a statement about every token; others have their share of it, beside ``PULL``."""
+PULL_OF_FIRING = 0.3
+"""The most that a statement pulls per firing, where the number of positions is not known (streams of sequences)."""
+
 
 @dataclass(frozen=True)
 class Strength:
-    """The default β, and whether it is that of a constraint (``unit``) or of each firing (``support``: β/c).
+    """How strong constraints are that do not say so themselves.
+
+    ``beta=None``: a *bounded pull*, U = w·|m − u|: a statement is met unless that takes a pull, −dU/dm = c·price, of
+    more than w. Of documents w = 10, however many it speaks of: one that is wrong about most of the data must not
+    drown the others. Of sequences w = 10 + 10,000·c/n, n the tokens: what is said of nearly all of them ("no source
+    speaks: O") has to move that many. (``unit``: 10, ``support``: c.) Penalties that grow as a square have β = ½/w,
+    with which they pull as hard when they are half a unit off.
+
+    Otherwise β is that of a constraint (``auto``, ``unit``) or of each firing (``support``: β/c), with U = (m − u)²/2β.
 
     A share of another event has m = (E[event] − u·E[other])/c, c the places where the other might happen; but its
     deviation is (E[event] − u·E[other])/E[other] = m/ρ and its support ρ·c, with ρ = E[other]/c, the *rate* of the
@@ -47,19 +62,45 @@ class Strength:
     ``scale`` is: people state it of the share, not of each firing.
     """
 
-    beta: float
+    beta: float | None
     scale: str
     rates: Mapping[int, float] = field(default_factory=dict)
+    tokens: float | None = None
+    """The tokens of the data; None: they are documents, or (of ``sequences``) a stream."""
+    sequences: bool = False
+    smooth: bool = False
+    """Whether U must be smooth: ``about`` is then a square by default."""
+
+    def is_bounded(self, constraint: Constraint) -> bool:
+        """Whether the constraint has a bounded pull: neither it nor the estimator states β."""
+        return self.beta is None and self._stated(constraint) is None
 
     def per_firing(self, constraint: Constraint) -> bool:
         """Whether β of the constraint is that of each firing."""
+        if self.is_bounded(constraint):
+            return self.scale == "support" or (self.scale == "auto" and self.sequences and self.tokens is None)
         return self.scale == "support" and constraint.relation.within is None
 
     def of(self, constraint: Constraint, support: FloatArray, rate: float = 1.0, power: int = 2) -> FloatArray:
         """β in units of m of rows with these supports, of a penalty that grows as its deviation to that power."""
-        stated = constraint.slack if constraint.relation.hard else constraint.relation.own_beta or constraint.beta
-        value = (self.beta if stated is None else stated) * rate**power
+        if self.is_bounded(constraint):
+            return (1.0 if power == 1 else 0.5) / self._most(rate * support) * rate**power
+        stated = self._stated(constraint)
+        value = (self.beta if stated is None else stated) * rate**power  # type: ignore[operator]
         return value / (rate * support) if self.per_firing(constraint) else np.full(len(support), value)
+
+    def _most(self, support: FloatArray) -> FloatArray:
+        """w: the most that rows with these supports pull."""
+        if self.scale == "support":
+            return support
+        if self.scale == "unit" or not self.sequences:
+            return np.full(len(support), PULL)
+        return PULL_OF_FIRING * support if self.tokens is None else PULL + PULL_OF_TOKENS * support / self.tokens
+
+    @staticmethod
+    def _stated(constraint: Constraint) -> float | None:
+        """The β or slack that a constraint states."""
+        return constraint.slack if constraint.relation.hard else constraint.relation.own_beta or constraint.beta
 
 
 _PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
@@ -67,10 +108,12 @@ _PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
 ten known places, so it fades as labels come."""
 
 
-def with_rates(strength: Strength, constraints: Iterable[Constraint], sample: Sample) -> Strength:
-    """The same with the rates of all events that shares are of; rates that are known already stay."""
+def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sample, *, part: bool) -> Strength:
+    """The same with the number of tokens, and with the rates of all events that shares are of; rates that are known
+    already stay. ``part``: the sample is a part of a stream, so that nobody knows how many tokens there are."""
     found = {k: rate(c, sample) for k, c in enumerate(constraints) if c.of is not None}
-    return replace(strength, rates={**found, **strength.rates})
+    tokens = float(np.sum(sample.position_weight)) if sample.is_sequences and not part else None
+    return replace(strength, rates={**found, **strength.rates}, tokens=tokens or None, sequences=sample.is_sequences)
 
 
 def rate(constraint: Constraint, sample: Sample) -> float:
@@ -269,7 +312,8 @@ def penalty_of(
             return np.zeros(len(support))
         return strength.of(constraint, support, rate, power)
 
-    return constraint.relation.penalty_of(target, len(support), beta)
+    bounded = strength.is_bounded(constraint) and not strength.smooth
+    return constraint.relation.penalty_of(target, len(support), beta, bounded=bounded)
 
 
 def looked_at(found: list[Component]) -> BoolArray:

@@ -25,7 +25,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.projections.assembly import Shares, assemble
-from tiltfit.projections.components import Component, Strength, components, with_rates, with_rows
+from tiltfit.projections.components import Component, Strength, components, on_sample, with_rows
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.rules import Extremes, Forbidden, refuse_broken
 from tiltfit.projections.violations import Violations, measure_violations
@@ -129,7 +129,7 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
             refuse_for_documents(constraint)
     if how.online or how.part:
         _refuse_known(constraints, sample)
-    strength = with_rates(strength, constraints, sample)
+    strength = on_sample(strength, constraints, sample, part=how.part or how.online)
     forbidden = Forbidden(sample)
     found: list[Component] = []
     inactive: list[int] = []
