@@ -295,4 +295,5 @@ def test_callback_sees_rounds_and_stops():
 def test_history_tells_how_it_went(fitted):
     objectives = [r.objective for r in fitted.history_]
     assert objectives == sorted(objectives, reverse=True)
-    assert all(r.gap < 1e-4 for r in fitted.history_)
+    assert fitted.history_[-1].gap < 1e-4
+    assert all(r.gap < 0.05 for r in fitted.history_)  # far from the end, a rough projection will do

@@ -35,7 +35,7 @@ def test_bad_targets(kind, target) -> None:
         (lambda: Between(0.9, 0.1), r"between\(0\.9, 0\.1\) is empty"),
         (lambda: Between(0.1, NAN), "must be finite"),
         (lambda: About(0.5, "L2"), 'Did you mean "l2"'),
-        (lambda: About(0.5, None), "There is no penalty None; known are l1, l2"),
+        (lambda: About(0.5, ""), "There is no penalty ''; known are l1, l2"),
         (lambda: DistributedAs((("a", 0.5), ("b", 0.4))), r"sum to 0\.9, but must sum to 1"),
         (lambda: DistributedAs((("a", 1.5), ("b", -0.5))), "'b' in .* is negative"),
         (lambda: DistributedAs((("a", 0.5), ("a", 0.5))), "'a' twice"),

@@ -243,7 +243,7 @@ def rows(world: World, number: int, said: Said, scale: str = "unit") -> list[Row
     found = []
     for k, u in enumerate(sorted(set(relation.numbers))):
         if isinstance(relation, About):
-            cost = (relation.penalty, (0.0,))
+            cost = (relation.penalty or "l2", (0.0,))
         else:
             low, high = relation.interval
             cost = ("box", (0.0 if u == low else -np.inf, 0.0 if u == high else np.inf))
@@ -254,7 +254,7 @@ def rows(world: World, number: int, said: Said, scale: str = "unit") -> list[Row
 def _cost(constraint: Constraint) -> tuple[str, tuple[float, ...]]:
     relation = constraint.relation
     if isinstance(relation, About):
-        return relation.penalty, (relation.target,)
+        return relation.penalty or "l2", (relation.target,)
     return "box", relation.interval
 
 

@@ -80,7 +80,7 @@ def test_of_a_share_of_another_event_it_is_in_units_of_that_share(scale):
 
 def streamed(make, data, scale, **strength):
     said = [expect("a", given=word("x") | word("p")).about(0.9, **strength), expect("b").about(0.4)]
-    model = make(said, classes=CLASSES, scale=scale, random_state=0)
+    model = make(said, classes=CLASSES, scale=scale, beta=0.05, random_state=0)
     for _ in range(3):
         model.partial_fit(data)
     return model
