@@ -140,6 +140,7 @@ class TiltTagger(TiltEstimator):
         warm_start: bool = False,
         max_iter: int = 500,
         tol: float = 1e-3,
+        sharpen: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -168,6 +169,7 @@ class TiltTagger(TiltEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
+        self.sharpen = sharpen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback
