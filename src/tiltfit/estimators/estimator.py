@@ -79,8 +79,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
     and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
     and the seed), ``model_``, ``base_``, ``weights_`` (of a
-    model that is not linear), ``sharpening_`` (by which the weights of the fit were multiplied, and why), ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model
-    file could not hold).
+    model that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why),
+    ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -195,6 +195,13 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if model.linear is not None:
             factors[: model.linear.features.nodes.n_weights] = sharpness.positions
         return factors
+
+    def unsharpened_weights(self) -> FloatArray:
+        """All weights of a linear model as the fit found them, flat."""
+        weights, n = self._weights(), self._sizes[0] * len(self.classes_)
+        weights[:n] /= self.sharpening_.positions
+        weights[n:] /= self.sharpening_.edges or 1.0
+        return weights
 
     @property
     def sharpness_(self) -> Any:

@@ -164,9 +164,14 @@ def _sharpness(estimator: Any) -> str | Sharpness:
         raise _refused("sharpen", given, what + (", or a pair of them: of tokens, of transitions" if chains else ""))
     for factor in factors:
         if not _is_number(factor) or not 0 < factor < float("inf"):
-            raise _refused("sharpen", given, what + (", or a pair of them: of tokens, of transitions" if chains else ""))
+            raise _refused(
+                "sharpen", given, what + (", or a pair of them: of tokens, of transitions" if chains else "")
+            )
     for refused, why in (
-        (not MODELS[estimator.model].linear, f"model={estimator.model!r} has scores that are not linear in its weights"),
+        (
+            not MODELS[estimator.model].linear,
+            f"model={estimator.model!r} has scores that are not linear in its weights",
+        ),
         (estimator.model in GENERATIVE, f"the weights of model={estimator.model!r} are log-probabilities"),
         (estimator.solver == "online", "solver='online' goes on learning from its weights"),
         (getattr(estimator, "base", None) is not None, "base= has scores of its own, which are not scaled"),

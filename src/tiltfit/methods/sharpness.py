@@ -19,14 +19,15 @@ documents apart from the others, by rates a and b that are found by a few steps 
 and without that share the score is a lower bound of what a fit without the document would give it (Jaakkola & Haussler,
 1999, on leave-one-out errors of kernel machines). No fit is repeated.
 
-s is the value nearest to 1 whose likelihood is within two standard errors (over units) of the largest, and 1 where the
-model is too weak to tell: where the class of a touched document without its own share is too often another.
+Statements give the value nearest to 1 whose likelihood is within two standard errors (over units) of the largest, and 1
+where the model is too weak to tell: where the class of a touched document without its own share is too often another.
+With enough labels, s is the value nearest to that one within two standard errors of the labels' largest likelihood.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -35,6 +36,7 @@ from scipy.special import log_softmax, softmax
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.constraints import Parts
 from tiltfit.methods.problem import Problem
 from tiltfit.projections.information import Projection
 
@@ -74,45 +76,49 @@ class Sharpness:
 
 def sharpness_of(problem: Problem, weights: FloatArray, projection: Projection | None) -> Sharpness:
     """The sharpness of a fit by alternating projections, on documents; 1 with the reason where there is nothing to
-    choose it by. The cost hardly depends on the number of documents: at most some hundreds of each kind are looked at."""
+    choose it by. The cost hardly depends on the number of documents: at most a thousand of a kind are looked at."""
     linear = problem.model.linear
     if linear is None or problem.model.structure.has_edges or problem.model.base is not None:
         return Sharpness()
-    if problem.tilt is None or projection is None or not np.all(problem.alpha[: linear.n_labels] > 0):
-        return Sharpness()
     nodes = linear.features.nodes
     assert isinstance(nodes, AttributeFeatures)
+    # Without a ridge weights are not sums over documents.
+    if problem.tilt is None or projection is None or not nodes.n_attributes or problem.alpha[0] == 0:
+        return Sharpness()
     held = HeldOut(problem, nodes, weights, projection)
-    if len(problem.labelled) >= LEAST_LABELS:
-        units, what = held.label_units(), f"{len(problem.labelled)} labels"
-    elif not sparse.issparse(nodes.X):
+    stated, n_labels = _by_statements(held), len(problem.labelled)
+    if n_labels < LEAST_LABELS:
+        return stated
+    s = nearest(held.label_units(), stated.positions)
+    if s == stated.positions:
+        return replace(stated, why=f"{stated.why}; {n_labels} labels agree")
+    return Sharpness(s, why=f"chosen by {n_labels} labels")
+
+
+def _by_statements(held: HeldOut) -> Sharpness:
+    if not sparse.issparse(held.nodes.X):
         return Sharpness(why="the features are not words, so what a condition looks at cannot be left out")
-    else:
-        units = held.statement_units()
-        what = f"{units.shape[1]} statements"
-        if units.shape[1] < LEAST_STATEMENTS:
-            return Sharpness(
-                why=f"too little to choose it by: {LEAST_STATEMENTS} statements that fire on {LEAST_FIRINGS} unlabelled "
-                f"documents, or {LEAST_LABELS} labels, would do"
-            )
-        if held.agreement < AGREEMENT:
-            return Sharpness(
-                why=f"the model is too weak to tell, since only {held.agreement:.0%} of the touched documents keep their "
-                "class without what it has learned from them"
-            )
-    s = nearest_to_one(units)
-    why = f"chosen by {what}" if s != 1.0 else f"{what} do not ask for another"
-    return Sharpness(s, why=why)
+    if held.n_statements < LEAST_STATEMENTS:
+        return Sharpness(
+            why=f"too little to choose it by; {LEAST_STATEMENTS} statements that fire on {LEAST_FIRINGS} unlabelled "
+            f"documents, or {LEAST_LABELS} labels, would do"
+        )
+    if held.agreement < AGREEMENT:
+        return Sharpness(
+            why=f"the model is too weak to tell, since only {held.agreement:.0%} of the touched documents keep their "
+            "class without what it has learned from them"
+        )
+    s, what = nearest(held.statement_units(), 1.0), f"{held.n_statements} statements"
+    return Sharpness(s, why=f"{what} do not ask for another" if s == 1.0 else f"chosen by {what}")
 
 
-def nearest_to_one(units: FloatArray) -> float:
-    """The value of ``GRID`` nearest to 1 that is within ``ERRORS`` standard errors of the most likely one. ``units``:
-    values of the grid × units, the log-likelihood of each."""
-    total = units.sum(axis=1)
-    worse = units[np.argmax(total)] - units
+def nearest(units: FloatArray, to: float) -> float:
+    """The value of ``GRID`` nearest to another that is within ``ERRORS`` standard errors of the most likely one.
+    ``units``: values of the grid × units, the log-likelihood of each."""
+    worse = units[np.argmax(units.sum(axis=1))] - units
     error = worse.std(axis=1) * np.sqrt(units.shape[1])
-    allowed = np.flatnonzero(worse.sum(axis=1) <= ERRORS * error)
-    return float(GRID[allowed[np.argmin(np.abs(np.log(GRID[allowed])))]])
+    allowed = GRID[worse.sum(axis=1) <= ERRORS * error]
+    return float(allowed[np.argmin(np.abs(np.log(allowed / to)))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +139,8 @@ class HeldOut:
         q[place >= 0] = self.projection.marginals.node[place[place >= 0]]
         q[labels >= 0] = np.eye(p.shape[1])[labels[labels >= 0]]
         own = (q - p) * (problem.omega[rows] / problem.alpha[0])[:, None]
-        return Documents(few.X, fitted - _squares(few.X)[:, None] * own, own)
+        X = sparse.csr_array(few.X)
+        return Documents(X, fitted - _squares(X)[:, None] * own, own)
 
     @cached_property
     def agreement(self) -> float:
@@ -148,30 +155,54 @@ class HeldOut:
         scores, labels = self.at(rows).scores, self.problem.labels[rows]
         return np.stack([log_softmax(s * scores, axis=1)[np.arange(len(rows)), labels] for s in GRID])
 
+    @cached_property
+    def _often(self) -> IntArray:
+        """The statements that fire often enough, as numbers of the parts of the tilt; of several about the same
+        documents (the classes of a distribution, two bounds), the one with the largest price."""
+        parts, n_unknown = self._fires, int(np.sum(self.problem.labels < 0))
+        price = np.abs(self.projection.prices[self._parts.row])
+        found: dict[bytes, int] = {}
+        for part in np.argsort(-price, kind="stable"):
+            firing = parts.indices[parts.indptr[part] : parts.indptr[part + 1]]
+            if LEAST_FIRINGS <= len(firing) <= n_unknown - LEAST_FIRINGS:
+                found.setdefault(firing.tobytes(), int(part))
+        return np.array(sorted(found.values()), dtype=np.intp)
+
+    @property
+    def _parts(self) -> Parts:
+        assert self.problem.tilt is not None
+        return self.problem.tilt.features.node
+
+    @cached_property
+    def _fires(self) -> sparse.csc_array:
+        """Where statements fire, touched documents × parts."""
+        fires = sparse.csc_array(self._parts.fires)
+        fires.sort_indices()
+        return fires
+
+    @property
+    def n_statements(self) -> int:
+        """How many statements fire often enough, and not nearly everywhere."""
+        return len(self._often)
+
     def statement_units(self) -> FloatArray:
         """ℓ_k(s) of statements that fire often enough, values of ``GRID`` × statements."""
-        found = [firing_likelihood(*statement) for statement in self._statements()]
-        return np.stack(found, axis=1) if found else np.empty((len(GRID), 0))
+        return np.stack([firing_likelihood(*statement) for statement in self._statements()], axis=1)
 
     def _statements(self) -> Iterator[tuple[FloatArray, BoolArray, FloatArray]]:
         """Of every statement: p_s(A|x) of some documents, without themselves and without what tells that it fires,
         whether it fires there, and how many documents each of them stands for."""
-        problem, tilt = self.problem, self.problem.tilt
-        assert tilt is not None
+        problem, fires = self.problem, self._fires
         unknown = np.flatnonzero(problem.labels < 0)
         rows = thinned(unknown, _MOST_OTHERS)
         others = self.at(rows)
-        fires, tables = sparse.csc_array(tilt.features.node.fires), tilt.features.node.table
-        often = np.flatnonzero(np.diff(fires.indptr) >= LEAST_FIRINGS)
-        for part in thinned(often, _MOST_STATEMENTS):
+        for part in thinned(self._often, _MOST_STATEMENTS):
             firing = problem.touched[fires.indices[fires.indptr[part] : fires.indptr[part + 1]]]
             on, off = self.at(thinned(firing, _MOST_FIRING)), others.take(np.isin(rows, firing, invert=True))
-            if len(off) < LEAST_FIRINGS:
-                continue
             telling = _telling(on, off)
             n, table = [len(on), len(off)], self.nodes.unpack(self.weights)[0][telling]
-            weight = np.repeat([len(firing) / n[0], (len(unknown) - len(firing)) / n[1]], n)
-            inside = [documents.shares(tables[part], telling, table) for documents in (on, off)]
+            weight = np.repeat([len(firing) / n[0], (len(unknown) - len(firing)) / max(1, n[1])], n)
+            inside = [documents.shares(self._parts.table[part], telling, table) for documents in (on, off)]
             yield np.concatenate(inside, axis=1), np.arange(len(weight)) < len(on), weight
 
 
@@ -180,7 +211,7 @@ class Documents:
     """Some documents: their features, their scores without themselves, and what each adds to the weights, per unit of a
     feature."""
 
-    X: sparse.csr_array | FloatArray
+    X: sparse.csr_array
     scores: FloatArray
     own: FloatArray
 
@@ -201,8 +232,8 @@ class Documents:
         return few
 
     def shares(self, event: FloatArray, columns: IntArray, table: FloatArray) -> FloatArray:
-        """p_s(A|x) from all but these features (values of ``GRID`` × documents). ``event``: 1 for the classes of A, else
-        0; ``table``: the weights of the features."""
+        """p_s(A|x) from all but these features (values of ``GRID`` × documents). ``event``: 1 for the classes of A,
+        else 0; ``table``: the weights of the features."""
         left_out = self.X[:, columns]
         here = np.flatnonzero(np.diff(left_out.indptr))
         p = self.p @ event
@@ -219,10 +250,8 @@ def _telling(on: Documents, off: Documents) -> IntArray:
     return np.flatnonzero((inside >= _TELLING * len(on)) & (inside * len(off) >= _LIFT * outside * len(on)))
 
 
-def _squares(X: sparse.csr_array | FloatArray) -> FloatArray:
+def _squares(X: sparse.csr_array) -> FloatArray:
     """‖x‖² of every row."""
-    if not sparse.issparse(X):
-        return np.einsum("ij,ij->i", X, X)
     sums = np.append(0.0, np.cumsum(X.data**2))
     return np.asarray(sums[X.indptr[1:]] - sums[X.indptr[:-1]])
 
