@@ -354,7 +354,7 @@ def _sharpness(written: Any) -> Sharpness:
         return Sharpness()
     found = Sharpness(**written)
     for factor in (found.positions, 1.0 if found.edges is None else found.edges):
-        if not isinstance(factor, int | float) or not 0 < factor < float("inf"):
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < float("inf"):
             raise ModelFileError(f"The sharpness must be a positive, finite number, but is {factor!r}.")
     return found
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiltfit.errors import UnmetConstraintWarning
@@ -267,7 +267,7 @@ class ConstraintReport(Entries[Entry]):
     """One entry per constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``. ``note``:
     what else there is to say about the fit, such as its sharpness."""
 
-    note: str = ""
+    note: str = field(default="", compare=False)
 
     @property
     def worst(self) -> Entry | None:
