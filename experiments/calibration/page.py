@@ -116,5 +116,6 @@ LESSONS = """\
 - **A label model** varies: as good as all labels on movie, sure and mostly wrong on 20 newsgroups.
 - **youtube** has 250 test comments, 17 per bin: there the error is mostly noise, which only adds to it. The
   statements here are labelled words, not the ten rules of [the other page](youtube.md).
-- If you need probabilities, and not only predictions, use some labels to calibrate them.
+- After a fit all scores are multiplied by [one number](mathematics.md#sharpness), where statements or labels ask for
+  it. If you need probabilities, and not only predictions, use some labels to check them.
 """

@@ -221,6 +221,7 @@ def test_nothing_to_learn_from(folder: Path, tmp_path: Path) -> None:
         ("--tol 1", "--tol does not go with --online"),
         ("--max-iter 3", "--passes says"),
         ("--init zeros", "--from"),
+        ("--sharpen 2", "--sharpen does not go with --online"),
         ("--constraints-from-labels 3", "--constraints-from-labels does not go with --online"),
         ("--solver joint", "--solver online"),
         ("--vectorizer tfidf", "--vectorizer hashing"),

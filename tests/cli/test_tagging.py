@@ -66,18 +66,22 @@ def test_options_reach_the_tagger(tagging: Path, tmp_path: Path) -> None:
         *base, "--lexicon", f"people={tmp_path / 'names.txt'}", "--min-count", 2, "--weights", "observed",
         "--boundaries", "--alpha", 0.5, "--gamma", 0.3, "--beta", 0.02, "--scale", "support",
         "--solver", "alternating", "--init", "supervised", "--max-iter", 7, "--tol", 0.01, "--jobs", 2, "--seed", 1,
-        "--inference", "exact", "--free-intercepts",
+        "--inference", "exact", "--free-intercepts", "--sharpen", 1.5,
     )  # fmt: skip
     tagger = load(tmp_path / "m.tilt")
     wanted = {
         "weights": "observed", "boundaries": True, "alpha": 0.5, "gamma": 0.3, "beta": 0.02,
         "scale": "support", "solver": "alternating", "init": "supervised", "max_iter": 7, "tol": 0.01, "n_jobs": 2,
-        "random_state": 1, "inference": "exact", "penalize_intercept": False,
+        "random_state": 1, "inference": "exact", "penalize_intercept": False, "sharpen": 1.5,
     }  # fmt: skip
     assert {name: getattr(tagger, name) for name in wanted} == wanted
     assert tagger.features.lexicons == {"people": ("ann", "bob miller")}
     assert tagger.features.min_count == 2
     assert "in=people" in tagger.attribute_names_
+    assert tagger.sharpness_ == (1.5, 1.5)
+    document(*base, "--sharpen", "none")
+    assert load(tmp_path / "m.tilt").sharpen is None
+    assert "--sharpen 'much' must be 'auto', None or a positive number" in refused(*base, "--sharpen", "much")
     assert "--weights 'some'" in refused(*base, "--weights", "some")
     assert "--valid-only allows only tags that are well formed" in refused(*base, "--valid-only")
 

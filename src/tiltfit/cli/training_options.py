@@ -63,6 +63,9 @@ class TrainingOptions:
     tol: float | None = option(
         None, "Stop when ten rounds lower the objective by less than this part of it.", panel=TRAINING
     )
+    sharpen: str | None = option(
+        None, "auto, none or a number: the factor of all scores after the fit.", metavar="WHICH", panel=TRAINING
+    )
     jobs: int | None = option(None, "Threads; -1: one per core.", panel=TRAINING)
     seed: int | None = option(None, "Seed of random numbers (random starts, sampled statistics, sgd).", panel=TRAINING)
     vectorizer: str | None = option(
@@ -103,6 +106,8 @@ class TrainingOptions:
         given = {name: value for name, value in chosen.items() if value is not None and value is not False}
         if self.free_intercepts is not None:
             given["penalize_intercept"] = not self.free_intercepts
+        if self.sharpen is not None:
+            given["sharpen"] = _sharpness(self.sharpen)
         if self.method_option:
             given["method_options"] = method_options(self.method_option)
         if task.is_sequences and (features := self._features()):
@@ -122,6 +127,16 @@ class TrainingOptions:
             lists[name] = read_words(path)
         features = {"lexicons": lists or None, "min_count": self.min_count, "hashing": self.hashing}
         return {name: value for name, value in features.items() if value is not None}
+
+
+def _sharpness(text: str) -> str | float | None:
+    """Return what ``--sharpen`` says; the estimator refuses other words."""
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 ComparedTraining = Annotated[
@@ -250,6 +265,7 @@ _LEARNER = ("steps", "eta0", "batch_size", "horizon")
 _SENSELESS = {
     "tol": "each instance is looked at once; --passes says how often DATA is read",
     "max_iter": "there are no rounds; --passes says how often DATA is read",
+    "sharpen": "a stream continues to learn from its weights",
     "init": "a stream begins at zero, or with --from where another ended",
     "constraints_from_labels": "not all labels are known beforehand; state constraints with --constraints",
     "min_count": "the frequency of an attribute is not known beforehand; attributes are hashed (--hashing N)",

@@ -111,6 +111,11 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         A fit is over when ten rounds lower the objective by less than this part of it, and change less than one
         predicted label in a thousand (generative models: when it can fall by no more than ``tol``/100 of a nat per
         row). 0: make ``max_iter`` rounds.
+    sharpen : {"auto"}, float or None
+        After the fit, all weights are multiplied by one number, which makes probabilities surer (above 1) or more
+        modest and changes no prediction. ``"auto"`` chooses it for ``method="ap"``, by how well documents that were
+        left out tell where conditions fire, and from thirty labels on also by these; it is 1 where the data do not ask
+        for another, or the model is too weak to tell. None: 1.
     n_jobs : int, optional
         Threads; the result does not depend on it. −1: one per core.
     random_state : int, Generator or RandomState, optional
@@ -123,7 +128,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     classes_ : array
         The labels, sorted.
     coef_, intercept_ : array (classes × features), array (classes)
-        The weights λ.
+        The weights λ, times ``sharpness_``.
+    sharpness_ : float
+        What the weights of the fit were multiplied by; the report says why. Going on from a fit (``init``,
+        ``warm_start``, ``partial_fit``) begins with the weights without it.
     n_features_in_, feature_names_in_ : int, array of str
         The features, by name if they have one (not if hashed).
     columns_in_ : list of str
@@ -174,6 +182,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         warm_start: bool = False,
         max_iter: int = 500,
         tol: float = 1e-3,
+        sharpen: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -198,6 +207,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
+        self.sharpen = sharpen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback

@@ -33,7 +33,9 @@ def matched_weights(source: Any, classes: Sequence[Any], names: Sequence[str] | 
         theirs = None
     elif hasattr(source, "coef_") and hasattr(source, "classes_"):
         _refuse_other_classes(source, classes)
-        coef, intercept = np.asarray(source.coef_), np.asarray(source.intercept_)
+        # The length of its weights is another matter (``methods.sharpness``): a search goes on where one ended.
+        length = getattr(source, "sharpness_", 1.0)
+        coef, intercept = np.asarray(source.coef_) / length, np.asarray(source.intercept_) / length
         theirs = getattr(source, "names_", None)
         if theirs is None and hasattr(source, "feature_names_in_"):
             theirs = [str(name) for name in source.feature_names_in_]
@@ -63,8 +65,9 @@ def matched_tables(source: Any, classes: Sequence[Any], names: Sequence[str], ed
             f"init={source!r} is not a start: use 'supervised', 'constraints', or a fitted tagger.", parameter="init"
         )
     _refuse_other_classes(source, classes)
-    coef = _by_name(source.coef_.T, source.names_, names)
-    edges = _by_name(source.transitions_, list(source.transition_names_), edge_names)
+    of_positions, of_edges = getattr(source, "sharpness_", (1.0, 1.0))
+    coef = _by_name(source.coef_.T / of_positions, source.names_, names)
+    edges = _by_name(source.transitions_ / of_edges, list(source.transition_names_), edge_names)
     return np.concatenate([coef.ravel(), edges.ravel()])
 
 

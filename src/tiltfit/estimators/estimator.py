@@ -46,9 +46,10 @@ from tiltfit.estimators.stream import fit_online, learn_more
 from tiltfit.execution.workers import Workers, one_blas_thread
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
-from tiltfit.methods.history import Development, Fit, Round
+from tiltfit.methods.history import CLOSE, Development, Fit, Round
 from tiltfit.methods.method import Run, Training
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.sharpness import Sharpness, sharpness_of
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.methods.votes import majority_vote
 from tiltfit.models.generative import refuse_counts
@@ -78,8 +79,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
     and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
     and the seed), ``model_``, ``base_``, ``weights_`` (of a
-    model that is not linear), ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model
-    file could not hold).
+    model that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why),
+    ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -103,6 +104,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     inference_: tuple[str, int]
     model_: str
     base_: Any = None
+    sharpening_: Sharpness = Sharpness()
     stream_: Any = None
     weights_: Any = None
     lost_: tuple[str, ...] = ()
@@ -152,11 +154,12 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             given = self._local_start(training, constraints, sample, options)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
-        stream = None
+        stream, self.sharpening_ = None, Sharpness()
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
+            fit = self._sharpen(problem, fit, options)
         del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self._keep_weights(plain, fit.weights)
@@ -165,9 +168,46 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
-        self.constraint_report_ = self._report(grounded, model, fit, roles)
+        report = self._report(grounded, model, fit, roles)
+        self.constraint_report_ = replace(report, note=self.sharpening_.sentence)
         self.stream_ = stream
         return fit
+
+    def _sharpen(self, problem: Problem, fit: Fit, options: Options) -> Fit:
+        """The fit with its weights times their sharpness, and q projected anew from there. Objective and history stay
+        those of the fit."""
+        chosen = options.sharpen if isinstance(options.sharpen, Sharpness) else Sharpness()
+        if options.sharpen == "auto" and options.method.name == "ap" and not options.is_generative:
+            with one_blas_thread():
+                chosen = sharpness_of(problem, fit.weights, fit.projection)
+        self.sharpening_ = chosen
+        if chosen.is_plain:
+            return fit
+        weights, projection = fit.weights * self._factors(problem.model, chosen), fit.projection
+        if projection is not None:
+            projection = problem.evaluate(weights, projection.start, CLOSE, told=True).projection
+        return replace(fit, weights=weights, projection=projection)
+
+    @staticmethod
+    def _factors(model: Model, sharpness: Sharpness) -> FloatArray:
+        """The factor of every weight of a linear model: those of positions come first."""
+        factors = np.full(model.n_weights, sharpness.positions if sharpness.edges is None else sharpness.edges)
+        if model.linear is not None:
+            factors[: model.linear.features.nodes.n_weights] = sharpness.positions
+        return factors
+
+    def unsharpened_weights(self) -> FloatArray:
+        """All weights of a linear model as the fit found them, flat."""
+        weights, n = self._weights(), self._sizes[0] * len(self.classes_)
+        weights[:n] /= self.sharpening_.positions
+        weights[n:] /= self.sharpening_.edges or 1.0
+        return weights
+
+    @property
+    def sharpness_(self) -> Any:
+        """The factor of all scores; for sequences a pair: of positions, and of edges."""
+        found = self.sharpening_
+        return found.positions if not self.task.is_sequences else (found.positions, found.edges or 1.0)
 
     def _report(self, grounded: Grounded, model: Model, fit: Fit, roles: Mapping[int, str] | None) -> ConstraintReport:
         """What became of each constraint under p and q, and for the labels that p predicts."""

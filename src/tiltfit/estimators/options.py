@@ -18,6 +18,7 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
+from tiltfit.methods.sharpness import Sharpness
 from tiltfit.methods.start import STARTS
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.registry import MODELS, model_names
@@ -33,7 +34,8 @@ _AUTO = {"naive_bayes": "counts", "bernoulli_naive_bayes": "binary"}
 
 @dataclass(frozen=True)
 class Options:
-    """The parameters of a fit besides data and constraints. ``start``: the word in ``init=``, if it is one."""
+    """The parameters of a fit besides data and constraints. ``start``: the word in ``init=``, if it is one.
+    ``sharpen``: ``"auto"``, or what was given."""
 
     method: Method
     method_options: Any
@@ -45,6 +47,7 @@ class Options:
     tol: float
     n_jobs: int
     online: Online
+    sharpen: str | Sharpness
 
     @staticmethod
     def of(estimator: Any) -> Options:
@@ -103,6 +106,7 @@ class Options:
             tol=float(estimator.tol),
             n_jobs=threads(estimator.n_jobs),
             online=online_options(estimator.online),
+            sharpen=_sharpness(estimator),
         )
 
     def check(self, constraints: ConstraintSet, unit: Unit, solver: str | None = None) -> None:
@@ -152,6 +156,39 @@ def _refuse_generative(estimator: Any) -> None:
             f"model={estimator.task.models[0]!r}.",
             parameter="base",
         )
+
+
+def _sharpness(estimator: Any) -> str | Sharpness:
+    """``sharpen=``: ``"auto"``, or the sharpness that it gives; refused where weights cannot be scaled."""
+    given, chains = estimator.sharpen, estimator.task.is_sequences
+    if as_word(given) == "auto":
+        return "auto"
+    if given is None:
+        return Sharpness(1.0, 1.0 if chains else None)
+    factors = given if isinstance(given, tuple | list) else (given,) * (1 + chains)
+    what = "'auto', None or a positive number"
+    if len(factors) != 1 + chains or (isinstance(given, tuple | list) and not chains):
+        raise _refused("sharpen", given, what + (", or a pair of them: of tokens, of transitions" if chains else ""))
+    for factor in factors:
+        if not _is_number(factor) or not 0 < factor < float("inf"):
+            raise _refused(
+                "sharpen", given, what + (", or a pair of them: of tokens, of transitions" if chains else "")
+            )
+    for refused, why in (
+        (
+            not MODELS[estimator.model].linear,
+            f"model={estimator.model!r} has scores that are not linear in its weights",
+        ),
+        (estimator.model in GENERATIVE, f"the weights of model={estimator.model!r} are log-probabilities"),
+        (estimator.solver == "online", "solver='online' goes on learning from its weights"),
+        (getattr(estimator, "base", None) is not None, "base= has scores of its own, which are not scaled"),
+    ):
+        if refused:
+            raise UnsupportedError(
+                f"sharpen={given!r} multiplies the fitted weights, but {why}. Use sharpen='auto' or None.",
+                parameter="sharpen",
+            )
+    return Sharpness(float(factors[0]), float(factors[1]) if chains else None, "as given")
 
 
 def threads(n_jobs: Any) -> int:

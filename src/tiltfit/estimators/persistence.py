@@ -47,6 +47,7 @@ from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Round
+from tiltfit.methods.sharpness import Sharpness
 from tiltfit.models.registry import kind_of
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
@@ -54,6 +55,7 @@ from tiltfit.storage.container import read, write
 VERSION = 1
 COMMON = (
     "model", "method", "solver", "alpha", "beta", "gamma", "scale", "warm_start", "n_init", "max_iter", "tol", "n_jobs",
+    "sharpen",
 )  # fmt: skip
 """Parameters that are plain values in both."""
 
@@ -310,6 +312,7 @@ def _dump(
         "objective": None if np.isnan(estimator.objective_) else estimator.objective_,
         "converged": estimator.converged_,
         "message": estimator.message_,
+        "sharpness": asdict(estimator.sharpening_),
     }
     return document, number
 
@@ -333,7 +336,9 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.constraints_ = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
     estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])
     estimator.prices_ = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
-    estimator.constraint_report_ = ConstraintReport.from_dicts(document["report"])
+    estimator.sharpening_ = _sharpness(document.get("sharpness"))
+    report = ConstraintReport.from_dicts(document["report"])
+    estimator.constraint_report_ = replace(report, note=estimator.sharpening_.sentence)
     str(estimator.constraint_report_)  # a damaged report is refused now, not when it is printed
     objective = document["objective"]
     estimator.objective_ = float("nan") if objective is None else float(objective)
@@ -341,6 +346,17 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.history_ = _history(arrays)
     estimator.n_iter_ = len(estimator.history_)
     estimator.message_ = str(document.get("message", ""))
+
+
+def _sharpness(written: Any) -> Sharpness:
+    """What the weights were multiplied by; files of earlier versions do not say, and did not."""
+    if written is None:
+        return Sharpness()
+    found = Sharpness(**written)
+    for factor in (found.positions, 1.0 if found.edges is None else found.edges):
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < float("inf"):
+            raise ModelFileError(f"The sharpness must be a positive, finite number, but is {factor!r}.")
+    return found
 
 
 def _own_weights(arrays: Arrays) -> FloatArray:

@@ -18,6 +18,7 @@ from tiltfit.language.values import label as as_label
 from tiltfit.methods.history import CLOSE, Development, Fit, Journal, Round
 from tiltfit.methods.online import Learner
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.sharpness import Sharpness
 from tiltfit.methods.start import starting_point
 from tiltfit.models.model import linear
 from tiltfit.optimize.lazy import LazyTable
@@ -143,9 +144,11 @@ def learn_more(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_we
         if estimator.stream_ is None:
             options = Options.of(estimator)
             estimator._check_stream()
+            _refuse_sharpness(options, estimator.sharpen)
             if fitted:  # goes on from the weights and features of a batch fit
                 estimator.stream_ = Stream.begin(options, estimator)
-                estimator.stream_.learner.start_from(estimator._weights())
+                estimator.stream_.learner.start_from(estimator.unsharpened_weights())
+                estimator.sharpening_ = Sharpness()
             else:
                 _begin(estimator, options, X, y, classes)
         assert estimator.stream_ is not None
@@ -166,6 +169,15 @@ def learn_more(estimator: TiltEstimator, X: Any, y: Any, classes: Any, sample_we
     else:
         estimator.__dict__ = begun
         estimator.stream_.report_to(estimator)
+
+
+def _refuse_sharpness(options: Options, given: Any) -> None:
+    if isinstance(options.sharpen, Sharpness) and not options.sharpen.is_plain:
+        raise UnsupportedError(
+            f"sharpen={given!r} multiplies the fitted weights, but partial_fit goes on learning from them. Use "
+            "sharpen='auto' or None.",
+            parameter="sharpen",
+        )
 
 
 def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: Any) -> None:

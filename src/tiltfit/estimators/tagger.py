@@ -87,6 +87,9 @@ class TiltTagger(TiltEstimator):
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know. A ``TiltTagger`` is
         taken with its transitions; any other model with ``predict_marginals(X)`` and ``classes_``, token by token.
         Arrays are of the training sequences, one per sequence.
+    sharpen : {"auto"}, float, pair of floats or None
+        After the fit, the weights of attributes and those of transitions are multiplied by these numbers. ``"auto"``
+        and None: by 1, since no rule is known that is safe for sequences.
     alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
         As for ``TiltClassifier``; ``init`` may be a fitted tagger.
 
@@ -96,6 +99,8 @@ class TiltTagger(TiltEstimator):
         Weights of attributes, and their names (``hash 0`` and so on if hashed).
     transitions_, transition_names_ : array (attributes of edges × classes × classes), array of str
         Weights of transitions.
+    sharpness_ : pair of floats
+        What the weights of attributes and of transitions were multiplied by.
     classes_, n_iter_, objective_, converged_, history_, constraint_report_
         As for ``TiltClassifier``.
 
@@ -140,6 +145,7 @@ class TiltTagger(TiltEstimator):
         warm_start: bool = False,
         max_iter: int = 500,
         tol: float = 1e-3,
+        sharpen: Any = "auto",
         n_jobs: int | None = None,
         random_state: Any = None,
         callback: Callback | None = None,
@@ -168,6 +174,7 @@ class TiltTagger(TiltEstimator):
         self.warm_start = warm_start
         self.max_iter = max_iter
         self.tol = tol
+        self.sharpen = sharpen
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.callback = callback

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiltfit.errors import UnmetConstraintWarning
@@ -264,7 +264,10 @@ _FAR = 0.25  # a soft constraint missed by this much has hardly had an effect
 
 @dataclass(frozen=True)
 class ConstraintReport(Entries[Entry]):
-    """One entry per constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``."""
+    """One entry per constraint, in the order given. ``print`` it, or use ``to_dicts()`` and ``to_table()``. ``note``:
+    what else there is to say about the fit, such as its sharpness."""
+
+    note: str = field(default="", compare=False)
 
     @property
     def worst(self) -> Entry | None:
@@ -328,7 +331,7 @@ class ConstraintReport(Entries[Entry]):
                 for names in (("model", "predicted", "projected"), ("pull", "price", "support", "drift"))
             )
             lines += [f"    {shares}; {entry.full_verdict}", f"    {effort}"]
-        return "\n".join(lines)
+        return "\n".join([*lines, self.note] if self.note else lines)
 
     def warn_unmet(self, stacklevel: int = 1, *, vectorizer: bool = True, followed: bool = True) -> None:
         """Warn about hard constraints that do not hold, and if most soft ones do not (unless the model does not follow

@@ -106,7 +106,8 @@ def _lead(account: Account) -> tuple[Node, ...]:
         ("rounds" + ("" if training.converged else ", not converged"), f"{len(training.history):,}"),
     ]
     cards = [element("div", element("dt", name), element("dd", value)) for name, value in figures]
-    return element("p", words, class_="lead"), element("dl", *cards, class_="figures-first")
+    note = [element("p", f"{account.report.note[:1].upper()}{account.report.note[1:]}.")] if account.report.note else []
+    return element("p", words, class_="lead"), element("dl", *cards, class_="figures-first"), *note
 
 
 def _quality(account: Account) -> tuple[str, str]:
