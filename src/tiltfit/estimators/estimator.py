@@ -41,6 +41,7 @@ from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
+from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.sequence_encoder import refuse_impossible
 from tiltfit.estimators.stream import fit_online, learn_more
 from tiltfit.execution.workers import Workers, one_blas_thread
@@ -78,8 +79,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
     and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
     and the seed), ``model_``, ``base_``, ``weights_`` (of a
-    model that is not linear), ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model
-    file could not hold).
+    model that is not linear), ``stream_`` (to go on with, or None), ``refinement_`` (what a second stage did, or None)
+    and ``lost_`` (constraints that a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -104,6 +105,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     model_: str
     base_: Any = None
     stream_: Any = None
+    refinement_: Refinement | None = None
     weights_: Any = None
     lost_: tuple[str, ...] = ()
 
@@ -157,11 +159,17 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
+        self.refinement_ = None
+        if development is None and fit.stop is not Stop.CALLBACK:
+            plain, fit = self._refined(X, plain, training, fit, options)
+            model = plain if self.refinement_ is not None else model
         del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self._keep_weights(plain, fit.weights)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_, self.message_ = len(fit.history), fit.message
+        if self.refinement_ is not None:
+            self.message_ += f"; {self.refinement_}"
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
@@ -265,6 +273,12 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 if fits[-1].stop is Stop.CALLBACK:
                     break
         return min(fits, key=_rank)
+
+    def _refined(
+        self, X: Any, plain: LogLinear, training: Training, fit: Fit, options: Options
+    ) -> tuple[LogLinear, Fit]:
+        """The model and the fit after the second stage, if there is one (``refine=``)."""
+        return plain, fit
 
     def _local_start(
         self, training: Training, constraints: ConstraintSet, sample: Sample, options: Options

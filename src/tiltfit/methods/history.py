@@ -32,7 +32,8 @@ class Round:
     them. ``gap`` is the duality gap of the information projection; ``worst_violation`` the largest distance between an
     expectation under q and where its penalty is least; ``gradient`` the largest entry of ∇O
     (``alternating``: before its moment step; ``joint``: after its step). ``dev_score`` is the score of the round's
-    weights on the development set, None where there is none or the round was not scored.
+    weights on the development set, None where there is none or the round was not scored. ``stage``: 2 in the second
+    stage (``refine=``), which has an objective of its own.
     """
 
     round: int
@@ -45,6 +46,7 @@ class Round:
     gradient: float
     evaluations: int
     dev_score: float | None = None
+    stage: int = 1
 
     @staticmethod
     def undivided(
