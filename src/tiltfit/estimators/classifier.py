@@ -33,6 +33,8 @@ from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.method import Run, Training
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
+from tiltfit.optimize.result import Stop
 from tiltfit.samples.labels import as_objects, find_unlabelled
 from tiltfit.samples.sample import Sample
 from tiltfit.samples.task import DOCUMENTS, Task
@@ -375,11 +377,12 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         return LogLinear(nodes, Independent(sample.n), None if q0 is None else Potentials(q0))
 
     def _refined(
-        self, X: Any, plain: LogLinear, training: Training, fit: Fit, options: Options
-    ) -> tuple[LogLinear, Fit]:
-        several, projected = len(self.classes_) > 1, fit.projection is not None
-        if not (options.refines and several and projected and plain.base is None):
-            return plain, fit
+        self, X: Any, models: tuple[LogLinear, Model], training: Training, fit: Fit, options: Options, *, scored: bool
+    ) -> tuple[LogLinear, Model, Fit]:
+        plain, self.refinement_ = models[0], None
+        possible = fit.projection is not None and plain.base is None and len(self.classes_) > 1
+        if not (options.refines and possible) or scored or fit.stop is Stop.CALLBACK:
+            return *models, fit
         began, first, n_columns = time.perf_counter(), self.encoder_, self.n_features_in_
         wider = None if first is None else first.wider(X)
         model = plain
@@ -393,11 +396,11 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
             second, found = refine(training.problem, training.grounded, fit, model, self.ridge(model), run, views)
         self.refinement_ = replace(found, seconds=time.perf_counter() - began)
         logger.info("%s", self.refinement_)
-        if found.is_kept:
-            return model, second
-        if wider is not None:
+        kept = second if found.is_kept else replace(fit, history=second.history)
+        if not found.is_kept:
             self._keep_encoder(first, n_columns)
-        return plain, replace(fit, history=second.history)
+            model = plain
+        return model, model, replace(kept, note=str(self.refinement_))
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)

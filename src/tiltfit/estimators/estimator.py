@@ -159,17 +159,12 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
-        self.refinement_ = None
-        if development is None and fit.stop is not Stop.CALLBACK:
-            plain, fit = self._refined(X, plain, training, fit, options)
-            model = plain if self.refinement_ is not None else model
+        plain, model, fit = self._refined(X, (plain, model), training, fit, options, scored=development is not None)
         del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self._keep_weights(plain, fit.weights)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_, self.message_ = len(fit.history), fit.message
-        if self.refinement_ is not None:
-            self.message_ += f"; {self.refinement_}"
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
@@ -275,10 +270,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return min(fits, key=_rank)
 
     def _refined(
-        self, X: Any, plain: LogLinear, training: Training, fit: Fit, options: Options
-    ) -> tuple[LogLinear, Fit]:
-        """The model and the fit after the second stage, if there is one (``refine=``)."""
-        return plain, fit
+        self, X: Any, models: tuple[LogLinear, Model], training: Training, fit: Fit, options: Options, *, scored: bool
+    ) -> tuple[LogLinear, Model, Fit]:
+        """The log-linear model, the model and the fit after the second stage, if there is one (``refine=``).
+        ``scored``: the rounds were chosen on a development set."""
+        return *models, fit
 
     def _local_start(
         self, training: Training, constraints: ConstraintSet, sample: Sample, options: Options
