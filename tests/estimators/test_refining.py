@@ -84,12 +84,10 @@ def test_rows_that_no_statement_touches_are_learned_from():
     """The word "stick" is in no text with "puck", only in untouched ones with "goalie"."""
     texts = ["puck goalie", "puck goalie rink", "bat pitcher", "bat pitcher mound"] * 5
     texts += ["goalie stick", "pitcher glove"] * 20
-    pairs = (("hockey", "puck"), ("baseball", "bat"))
-    constraints = [expect(label, given=word(w)).about(0.95, beta=0.001) for label, w in pairs]  # q is to be sure
-    first = TiltClassifier(constraints).fit(texts).predict_proba(["stick"])[0, 1]
-    second = TiltClassifier(constraints, refine="auto").fit(texts).predict_proba(["stick"])[0, 1]
-    assert first == pytest.approx(0.5, abs=1e-9)
-    assert second > 0.7
+    first = TiltClassifier(STATED).fit(texts).predict_proba(["stick", "glove"])[:, 1]
+    second = TiltClassifier(STATED, refine="auto").fit(texts).predict_proba(["stick", "glove"])[:, 1]
+    assert first == pytest.approx([0.5, 0.5], abs=1e-9)  # their weights are exactly zero
+    assert second[0] > 0.51 > 0.49 > second[1]  # the ridge leaves most to "goalie" and "pitcher"
 
 
 def test_texts_have_more_views():
