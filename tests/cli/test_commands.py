@@ -131,6 +131,21 @@ def test_options_reach_the_estimator(trained: Path, tmp_path: Path) -> None:
     assert "solver" in refused(*base, "--solver", "alternatin")
 
 
+def test_a_second_stage(trained: Path, tmp_path: Path) -> None:
+    base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
+    found = document(*base, "--refine")["refinement"]
+    assert found["kept"] is True
+    assert found["views"] == ["words", "pairs", "characters"]
+    assert load(tmp_path / "m.tilt").refinement_.rounds == found["rounds"] > 0
+    assert document("evaluate", tmp_path / "m.tilt", trained / "test.jsonl")["accuracy"] > 0.9
+    assert "refinement" not in document(*base, "--no-refine")
+    assert load(tmp_path / "m.tilt").refine is None
+    code, out, _ = run(*base, "--refine")
+    assert code == 0
+    assert "Refined with words, pairs, characters (" in out
+    assert "--refine is to label documents" in refused(*base, "--task", "tag", "--refine")
+
+
 def test_words_can_be_hashed(trained: Path, tmp_path: Path) -> None:
     base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
     document(*base, "--vectorizer", "hashing")

@@ -219,6 +219,7 @@ def test_nothing_to_learn_from(folder: Path, tmp_path: Path) -> None:
     ("option", "said"),
     [
         ("--tol 1", "--tol does not go with --online"),
+        ("--refine", "--refine does not go with --online"),
         ("--max-iter 3", "--passes says"),
         ("--init zeros", "--from"),
         ("--sharpen 2", "--sharpen does not go with --online"),

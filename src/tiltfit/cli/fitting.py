@@ -147,7 +147,7 @@ def _show(
     rows: Dataset | SequenceDataset,
     seconds: float,
 ) -> None:
-    report = estimator.constraint_report_
+    report, second = estimator.constraint_report_, estimator.refinement_
     names = [class_name(c) for c in estimator.classes_]
     predicted = Counter(class_name(label) for label in labels_of(job.task, estimator.predict(rows.X)))
     total = sum(predicted.values())
@@ -162,6 +162,7 @@ def _show(
             "converged": estimator.converged_,
             "objective": estimator.objective_,
             "seconds": round(seconds, 3),
+            **({} if second is None else {"refinement": {**second.to_document(), "kept": second.is_kept}}),
             "constraints": report.to_dicts() if report is not None else [],
         }
     )
@@ -169,6 +170,7 @@ def _show(
         f"Read {in_words(counts_of(job.task, rows))}.",
         f"{'Converged' if estimator.converged_ else 'Stopped'} after {count(estimator.n_iter_, 'round')} in "
         f"{seconds:.1f} s, {_objective(estimator.objective_)}.",
+        *([] if second is None else [f"{str(second).capitalize()}."]),
         "",
         proportions(names, predicted, job.task.unit or "documents"),
     )

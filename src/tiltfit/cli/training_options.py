@@ -71,6 +71,12 @@ class TrainingOptions:
     vectorizer: str | None = option(
         None, "auto, tfidf, counts, binary or hashing: how texts become features.", panel=CLASSIFIER
     )
+    refine: bool | None = option(
+        None,
+        "A second stage that learns from what the first is surest of, with more views of texts.",
+        "--refine/--no-refine",
+        panel=CLASSIFIER,
+    )
     lexicon: list[str] | None = option(
         None,
         "Word list, one entry per line, in which tokens are looked up; repeatable.",
@@ -108,6 +114,8 @@ class TrainingOptions:
             given["penalize_intercept"] = not self.free_intercepts
         if self.sharpen is not None:
             given["sharpen"] = _sharpness(self.sharpen)
+        if self.refine is not None and not task.is_sequences:
+            given["refine"] = "auto" if self.refine else None
         if self.method_option:
             given["method_options"] = method_options(self.method_option)
         if task.is_sequences and (features := self._features()):
@@ -266,6 +274,7 @@ _SENSELESS = {
     "tol": "each instance is looked at once; --passes says how often DATA is read",
     "max_iter": "there are no rounds; --passes says how often DATA is read",
     "sharpen": "a stream continues to learn from its weights",
+    "refine": "the second stage looks at all instances again",
     "init": "a stream begins at zero, or with --from where another ended",
     "constraints_from_labels": "not all labels are known beforehand; state constraints with --constraints",
     "min_count": "the frequency of an attribute is not known beforehand; attributes are hashed (--hashing N)",

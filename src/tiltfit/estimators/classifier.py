@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,18 +22,25 @@ from tiltfit.estimators.earlier_models import log_base, matched_weights, refuse_
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
 from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
 from tiltfit.estimators.options import Options
+from tiltfit.estimators.refining import refine
 from tiltfit.estimators.stream import Settled
-from tiltfit.execution.workers import Workers
+from tiltfit.execution.workers import Workers, one_blas_thread
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
-from tiltfit.methods.history import Callback
+from tiltfit.methods.history import Callback, Fit
+from tiltfit.methods.method import Run, Training
+from tiltfit.methods.sharpness import HeldOut
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
+from tiltfit.optimize.result import Stop
 from tiltfit.samples.labels import as_objects, find_unlabelled
 from tiltfit.samples.sample import Sample
 from tiltfit.samples.task import DOCUMENTS, Task
+
+logger = logging.getLogger("tiltfit")
 
 Encoder = TextEncoder | TableEncoder | None  # None: X is a matrix
 
@@ -96,6 +106,12 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     penalize_intercept : bool
         Whether α also applies to the intercepts (as in the paper). By default it does not, so that statements about
         proportions can be met.
+    refine : {"auto"}, optional
+        ``"auto"``: a second stage learns from what the first one is surest of, on all rows, and from texts with pairs
+        of words and pieces of words as well (``vectorizer="auto"`` or ``"tfidf"``; otherwise with the same features).
+        It is kept if its labels meet the statements as well and no class collapses; ``refinement_`` says so. For
+        ``model="maxent"`` and ``method="ap"`` with constraints that fire, without ``base=``, ``dev=`` and streams; with
+        these there is no second stage.
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know.
     init : {"zeros", "supervised", "constraints", "random"}, fitted estimator, or (coef, intercept), optional
@@ -141,7 +157,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     converged_ : bool
         Whether it went on until there was nothing to gain: of the objective, or on the development set.
     n_iter_, history_ : int, tuple of ``Round``
-        The rounds. With a development set, ``dev_score`` is the accuracy there.
+        The rounds. With a development set, ``dev_score`` is the accuracy there. ``stage`` is 2 in the second stage,
+        whose objective is another one.
+    refinement_ : ``Refinement`` or None
+        What the second stage changed, and what it cost. ``print`` it.
     constraint_report_ : ``ConstraintReport``
         For each constraint: target, expectation under the model and under q, share of the predicted labels, pull,
         price, support. ``print`` it.
@@ -176,6 +195,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         gamma: float = 1.0,
         scale: str = "auto",
         penalize_intercept: bool = False,
+        refine: str | None = None,
         base: Any = None,
         init: Any = None,
         n_init: int = 1,
@@ -201,6 +221,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         self.gamma = gamma
         self.scale = scale
         self.penalize_intercept = penalize_intercept
+        self.refine = refine
         self.base = base
         self.init = init
         self.n_init = n_init
@@ -371,6 +392,35 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         features = OccupiedFeatures.of if occupied else AttributeFeatures
         nodes = features(matrix, len(sample.classes), workers)
         return LogLinear(nodes, Independent(sample.n), None if q0 is None else Potentials(q0))
+
+    def _refined(
+        self, X: Any, models: tuple[LogLinear, Model], training: Training, fit: Fit, options: Options, *, scored: bool
+    ) -> tuple[LogLinear, Model, Fit]:
+        plain, self.refinement_ = models[0], None
+        possible = fit.projection is not None and plain.base is None and len(self.classes_) > 1
+        if not (options.refines and possible) or scored or fit.stop is Stop.CALLBACK:
+            return *models, fit
+        held = HeldOut.of(training.problem, fit.weights, fit.projection)
+        if held is not None and held.weakness is not None:
+            return *models, replace(fit, note=f"not refined, because the model is too weak: {held.weakness}")
+        began, first, n_columns = time.perf_counter(), self.encoder_, self.n_features_in_
+        wider = None if first is None else first.wider(X)
+        model = plain
+        if wider is not None:
+            encoder, matrix = wider
+            self._keep_encoder(encoder, matrix.shape[1])
+            model = replace(plain, features=AttributeFeatures(matrix, len(self.classes_), plain.workers))
+        views = () if wider is None else wider[0].views
+        run = Run(max_iter=options.max_iter, tol=options.tol, callback=self.callback)
+        with one_blas_thread():
+            second, found = refine(training.problem, training.grounded, fit, model, self.ridge(model), run, views)
+        self.refinement_ = replace(found, seconds=time.perf_counter() - began)
+        logger.info("%s", self.refinement_)
+        kept = second if found.is_kept else replace(fit, history=second.history)
+        if not found.is_kept:
+            self._keep_encoder(first, n_columns)
+            model = plain
+        return model, model, replace(kept, note=str(self.refinement_))
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)

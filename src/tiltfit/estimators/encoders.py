@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,10 @@ from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashing import Buckets, joined
-from tiltfit.features.text import NO_WORDS, BagOfWords, HashedWords, fit_bag_of_words
+from tiltfit.features.text import NO_WORDS, UNITS, BagOfWords, HashedWords, Views, fit_bag_of_words, fit_views
 
 B = TypeVar("B")
-Bag = BagOfWords | HashedWords
+Bag = BagOfWords | HashedWords | Views
 Matrix = sparse.csr_array | npt.NDArray[np.float64]
 
 
@@ -79,6 +79,18 @@ class TextEncoder:
             return self, self.matrix(X)
         bag, matrix = _learn_bag(self.bag, _texts(X))
         return TextEncoder(bag=bag), matrix
+
+    def wider(self, X: object) -> tuple[TextEncoder, sparse.csr_array] | None:
+        """The encoder with more views of the texts it was fitted on; None if its features were chosen by the user."""
+        if not _can_widen(self.bag):
+            return None
+        bag, matrix = fit_views(_texts(X), self.bag)
+        return TextEncoder(bag=bag), matrix
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """What is counted in texts."""
+        return self.bag.units if isinstance(self.bag, Views) else ()
 
     def anew(self) -> TextEncoder:
         """The encoder as it was before its first text."""
@@ -143,6 +155,21 @@ class TableEncoder:
         after = replace(self, bags={name: bag for name, (bag, _) in found.items()})
         return after, self._joined(inputs, [matrix for _, matrix in found.values()])
 
+    def wider(self, X: object) -> tuple[TableEncoder, sparse.csr_array] | None:
+        """As of texts, column by column."""
+        inputs = self.inputs(X)
+        found = {name: fit_views(inputs.texts(name), bag) for name, bag in self.bags.items() if _can_widen(bag)}
+        if len(found) < len(self.bags) or not found:
+            return None
+        after = replace(self, bags={name: bag for name, (bag, _) in found.items()})
+        return after, self._joined(inputs, [matrix for _, matrix in found.values()])
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """What is counted in some column of texts."""
+        units = {unit for bag in self.bags.values() if isinstance(bag, Views) for unit in bag.units}
+        return tuple(unit for unit in UNITS if unit in units)
+
     def anew(self) -> TableEncoder:
         """The encoder as it was before its first row."""
         return replace(self, bags={name: _anew(bag) for name, bag in self.bags.items()})
@@ -186,6 +213,11 @@ def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag,
     if not matrix.nnz and not part:
         raise DataError(NO_WORDS, parameter="X")
     return bag, matrix
+
+
+def _can_widen(bag: Bag | None) -> TypeGuard[BagOfWords]:
+    """Return whether it is tf-idf of words: counts and hashes are what a user asked for."""
+    return isinstance(bag, BagOfWords) and bag.weighting == "tfidf"
 
 
 def _learn_bag(bag: Bag, texts: Sequence[str]) -> tuple[Bag, sparse.csr_array]:

@@ -41,6 +41,7 @@ from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
+from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.sequence_encoder import refuse_impossible
 from tiltfit.estimators.stream import fit_online, learn_more
 from tiltfit.execution.workers import Workers, one_blas_thread
@@ -80,7 +81,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
     and the seed), ``model_``, ``base_``, ``weights_`` (of a
     model that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why),
-    ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model file could not hold).
+    ``stream_`` (to go on with, or None), ``refinement_`` (what a second stage did, or None) and ``lost_`` (constraints
+    that a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -106,6 +108,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     base_: Any = None
     sharpening_: Sharpness = Sharpness()
     stream_: Any = None
+    refinement_: Refinement | None = None
     weights_: Any = None
     lost_: tuple[str, ...] = ()
 
@@ -154,12 +157,16 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             given = self._local_start(training, constraints, sample, options)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
-        stream, self.sharpening_ = None, Sharpness()
+        stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
-            fit = self._sharpen(problem, fit, options)
+            plain, model, fit = self._refined(X, (plain, model), training, fit, options, scored=development is not None)
+            same = model is problem.model
+            fit = self._sharpen(
+                problem if same else replace(problem, model=model, alpha=self.ridge(model)), fit, options
+            )
         del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self._keep_weights(plain, fit.weights)
@@ -177,7 +184,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """The fit with its weights times their sharpness, and q projected anew from there. Objective and history stay
         those of the fit."""
         chosen = options.sharpen if isinstance(options.sharpen, Sharpness) else Sharpness()
-        if options.sharpen == "auto" and options.method.name == "ap" and not options.is_generative:
+        second = self.refinement_ is not None and self.refinement_.is_kept  # its objective is not that of Eq. 6
+        if options.sharpen == "auto" and options.method.name == "ap" and not (options.is_generative or second):
             with one_blas_thread():
                 chosen = sharpness_of(problem, fit.weights, fit.projection)
         self.sharpening_ = chosen
@@ -305,6 +313,13 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 if fits[-1].stop is Stop.CALLBACK:
                     break
         return min(fits, key=_rank)
+
+    def _refined(
+        self, X: Any, models: tuple[LogLinear, Model], training: Training, fit: Fit, options: Options, *, scored: bool
+    ) -> tuple[LogLinear, Model, Fit]:
+        """The log-linear model, the model and the fit after the second stage, if there is one (``refine=``).
+        ``scored``: the rounds were chosen on a development set."""
+        return *models, fit
 
     def _local_start(
         self, training: Training, constraints: ConstraintSet, sample: Sample, options: Options

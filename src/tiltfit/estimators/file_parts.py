@@ -22,7 +22,7 @@ from tiltfit.estimators.options import online_options
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
 from tiltfit.estimators.stream import Stream
 from tiltfit.features.edges import EdgeTemplates
-from tiltfit.features.text import WEIGHTINGS, BagOfWords, HashedWords
+from tiltfit.features.text import UNITS, WEIGHTINGS, BagOfWords, HashedWords, Views
 from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates, written_names
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.online import Learner
@@ -141,9 +141,27 @@ def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
     if isinstance(bag, HashedWords):
         arrays[f"{key}.frequency"] = bag.frequency
         return {"weighting": bag.weighting, "size": bag.size, "n": bag.n, "frequency": f"{key}.frequency"}
+    if isinstance(bag, Views):
+        views = [_dump_view(view, f"{key}.{view.unit}", arrays) for view in bag.bags]
+        return {"weighting": bag.weighting, "views": views}
     if bag.idf is not None:
         arrays[key] = bag.idf
     return {"words": list(bag.words), "weighting": bag.weighting, "idf": key if bag.idf is not None else None}
+
+
+def _dump_view(bag: BagOfWords, key: str, arrays: Arrays) -> Document:
+    """A view of texts: its vocabulary is long, so it goes into arrays."""
+    assert bag.idf is not None  # views are tf-idf
+    arrays[key] = bag.idf
+    arrays |= pack_strings(key, bag.words)
+    return {"unit": bag.unit, "key": key}
+
+
+def _restore_view(document: Document, arrays: Arrays) -> BagOfWords:
+    words, idf = tuple(unpack_strings(document["key"], arrays)), np.asarray(arrays[document["key"]], dtype=np.float64)
+    if document["unit"] not in UNITS or len(set(words)) < len(words) or idf.shape != (len(words),):
+        raise ModelFileError("A view of the texts is damaged.")
+    return BagOfWords(words, "tfidf", idf, str(document["unit"]))
 
 
 def _restore_bag(document: Document, arrays: Arrays) -> Bag:
@@ -153,6 +171,11 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
         if not sound or np.any((frequency < 0) | (frequency > n)):
             raise ModelFileError("The counts of hashed words are damaged.")
         return HashedWords(document["size"], n, frequency)
+    if document["weighting"] == Views.weighting:
+        views = tuple(_restore_view(view, arrays) for view in document["views"])
+        if not views or len({view.unit for view in views}) < len(views):
+            raise ModelFileError("The views of the texts are damaged.")
+        return Views(views)
     words = tuple(str(word) for word in document["words"])
     idf = None if document["idf"] is None else np.asarray(arrays[document["idf"]], dtype=np.float64)
     sound = document["weighting"] in WEIGHTINGS and (idf is not None) == (document["weighting"] == "tfidf")

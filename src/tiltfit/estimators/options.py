@@ -48,6 +48,7 @@ class Options:
     n_jobs: int
     online: Online
     sharpen: str | Sharpness
+    refine: str | None = None
 
     @staticmethod
     def of(estimator: Any) -> Options:
@@ -87,6 +88,8 @@ class Options:
             if hasattr(getattr(estimator, name, None), "__next__"):
                 raise DataError(f"{name}= is an iterator, which can be read only once: pass a list.", parameter=name)
         check_classes(estimator.classes)
+        if getattr(estimator, "refine", None) not in (None, "auto"):
+            raise _refused("refine", estimator.refine, "'auto' or None")
         method = METHODS[estimator.method]
         # Before data are looked at; the constraints come later.
         method.check(Case(estimator.model, estimator.solver, ConstraintSet(), task.unit or "rows"))
@@ -107,6 +110,7 @@ class Options:
             n_jobs=threads(estimator.n_jobs),
             online=online_options(estimator.online),
             sharpen=_sharpness(estimator),
+            refine=getattr(estimator, "refine", None),
         )
 
     def check(self, constraints: ConstraintSet, unit: Unit, solver: str | None = None) -> None:
@@ -127,6 +131,12 @@ class Options:
         raise DataError(
             f"There is nothing to learn from: no {noun} has a label, and no constraint fires on this data.{em}"
         )
+
+    @property
+    def refines(self) -> bool:
+        """True if there is a second stage: it needs weights that are linear and free, and all rows at once."""
+        plain = self.model == DOCUMENTS.models[0] and self.method.name == "ap"
+        return self.refine == "auto" and plain and self.solver != "online"
 
     @property
     def is_generative(self) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ from tiltfit.estimators.file_parts import (
     unpack_table,
 )
 from tiltfit.estimators.options import Options, as_word, online_options
+from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
@@ -181,6 +182,7 @@ def _dump_classifier(
         "stream": stream,
         "unit": classifier.unit_,
         "n_features": int(classifier.n_features_in_),
+        "refinement": None if classifier.refinement_ is None else classifier.refinement_.to_document(),
     }
 
 
@@ -188,6 +190,8 @@ def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> 
     classifier.vectorizer = document["vectorizer"] or "auto"
     classifier.feature_names = document["feature_names"]
     classifier.inference_, classifier.unit_ = ("auto", 0), document.get("unit", "documents")
+    refinement = document.get("refinement")  # files of earlier versions have none
+    classifier.refinement_ = None if refinement is None else Refinement.from_document(refinement)
     stream = document.get("stream")
     if not kind_of(classifier.model_).linear:
         classifier.weights_, classifier.n_features_in_ = _own_weights(arrays), int(document["n_features"])
@@ -268,7 +272,7 @@ _OF_TAGGER = ("weights", "boundaries", "valid_only", "inference", "penalize_inte
 _KINDS = {
     kind.cls.__name__: kind
     for kind in (
-        _Kind(TiltClassifier, ("penalize_intercept",), _dump_classifier, _restore_classifier),
+        _Kind(TiltClassifier, ("penalize_intercept", "refine"), _dump_classifier, _restore_classifier),
         _Kind(TiltTagger, _OF_TAGGER, _dump_tagger, _restore_tagger),
     )
 }
@@ -412,15 +416,17 @@ def _classes(values: Any) -> npt.NDArray[Any]:
 
 
 def _columns(history: Sequence[Round]) -> dict[str, FloatArray]:
-    """The rounds as one array per field; NaN for a round without a score, and no such array if no round has one."""
+    """The rounds as one array per field; NaN for a round without a score. No array of what all rounds have by
+    default: files are then those of versions that do not know the field."""
     columns = {field.name: np.array([getattr(r, field.name) for r in history], dtype=float) for field in fields(Round)}
-    if all(r.dev_score is None for r in history):
-        del columns["dev_score"]
+    for field in fields(Round):
+        if field.default is not MISSING and all(getattr(r, field.name) == field.default for r in history):
+            del columns[field.name]
     return columns
 
 
 def _history(arrays: Arrays) -> tuple[Round, ...]:
-    kept = [field for field in fields(Round) if field.name != "dev_score" or "history.dev_score" in arrays]
+    kept = [field for field in fields(Round) if field.default is MISSING or f"history.{field.name}" in arrays]
     rows = zip(*(arrays[f"history.{field.name}"].tolist() for field in kept), strict=True)
     return tuple(
         Round(**{f.name: _number(f.type, value) for f, value in zip(kept, row, strict=True)})  # type: ignore[arg-type]

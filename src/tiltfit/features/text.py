@@ -8,6 +8,10 @@
 
 Of hashed words, count is how often the words of a column occur, and df of n documents have one of them. In a stream n
 and df are those of the documents so far, the document itself included.
+
+Besides words, tf-idf can have pairs of words that follow one another, and pieces of 3 to 5 characters within words
+(``UNITS``). Several such views of the same texts stand side by side (``Views``), each scaled so that a document has
+length ten in all of them together.
 """
 
 from __future__ import annotations
@@ -26,6 +30,8 @@ from tiltfit.features.hashing import SIZE, Buckets, checked_size
 WEIGHTINGS = ("tfidf", "counts", "binary")
 VECTORIZERS = ("auto", *WEIGHTINGS, "hashing")
 
+UNITS = ("words", "pairs", "characters")
+
 TOKENS = r"(?u)\b\w+\b"
 """One-letter words count: "C" and "R" are words, and so is every sign of a script that writes words as one."""
 
@@ -35,23 +41,28 @@ LENGTH = 10.0
 """The length of a tf-idf document. With documents of length one, a ridge of α = 1 holds the weights down so far that a
 dozen constraints cannot move them; length ten is α = 0.01 at length one."""
 
+SHORT = 300
+"""Characters: texts whose median is below are short."""
+
 
 @dataclass(frozen=True, eq=False)
 class BagOfWords:
-    """A fitted vocabulary and how its counts are weighted; ``idf`` is None unless the weighting uses it."""
+    """A fitted vocabulary and how its counts are weighted; ``idf`` is None unless the weighting uses it. ``unit``: what
+    is counted, one of ``UNITS``."""
 
     words: tuple[str, ...]
     weighting: str
     idf: npt.NDArray[np.float64] | None
+    unit: str = "words"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns: the words."""
-        return self.words
+        """Of the columns: the words. A piece of characters can look like a word, so its name says what it is."""
+        return self.words if self.unit != "characters" else tuple(f"chars:{piece}" for piece in self.words)
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
         """Documents × words."""
-        counter = _counter(self.weighting, vocabulary=list(self.words))
+        counter = _counter(self.weighting, self.unit, vocabulary=list(self.words))
         return self._weigh(sparse.csr_array(counter.transform(texts), dtype=np.float64))
 
     def _weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
@@ -78,17 +89,67 @@ def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, 
             f"vectorizer={weighting!r} is unknown: use {', '.join(map(repr, VECTORIZERS))} or a scikit-learn "
             f"vectorizer.{did_you_mean(weighting, VECTORIZERS)}"
         )
-    counter = _counter(weighting)
     try:
-        counts = sparse.csr_array(counter.fit_transform(texts), dtype=np.float64)
+        return _learn(texts, weighting)
     except ValueError as error:  # scikit-learn's "empty vocabulary"
         raise DataError(NO_WORDS, parameter="X") from error
+
+
+def _learn(
+    texts: Sequence[str], weighting: str, unit: str = "words", min_df: int = 1
+) -> tuple[BagOfWords, sparse.csr_array]:
+    counter = _counter(weighting, unit, min_df=min_df)
+    counts = sparse.csr_array(counter.fit_transform(texts), dtype=np.float64)
     idf = None
     if weighting == "tfidf":
         document_frequency = np.bincount(counts.indices, minlength=counts.shape[1])
         idf = 1 + np.log((1 + counts.shape[0]) / (1 + document_frequency))
-    bag = BagOfWords(tuple(counter.get_feature_names_out().tolist()), weighting, idf)
+    bag = BagOfWords(tuple(counter.get_feature_names_out().tolist()), weighting, idf, unit)
     return bag, bag._weigh(counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Views:
+    """Several tf-idf views of the same texts, side by side:  [x₁ … x_V]/√V,  ‖x_v‖ = 10.
+
+    A document that is empty in some views is shorter than ten."""
+
+    bags: tuple[BagOfWords, ...]
+    weighting: ClassVar[str] = "views"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for bag in self.bags for name in bag.names)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """What is counted, view by view."""
+        return tuple(bag.unit for bag in self.bags)
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_array:
+        """Documents × columns of all views."""
+        return _side_by_side([bag.transform(texts) for bag in self.bags])
+
+
+def fit_views(texts: Sequence[str], words: BagOfWords) -> tuple[Views, sparse.csr_array]:
+    """The view ``words`` and, of what occurs in two texts or more, pairs of words; characters where texts are short,
+    since a long one has thousands of pieces, and they say little that its words do not."""
+    bags, matrices = [words], [words.transform(texts)]
+    is_short = float(np.median([len(text) for text in texts])) < SHORT
+    for unit in UNITS[1:] if is_short else UNITS[1:2]:
+        try:
+            bag, matrix = _learn(texts, "tfidf", unit, min_df=2)
+        except ValueError:  # nothing occurs in two texts
+            continue
+        bags.append(bag)
+        matrices.append(matrix)
+    return Views(tuple(bags)), _side_by_side(matrices)
+
+
+def _side_by_side(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
+    joined = sparse.csr_array(sparse.hstack(matrices, format="csr"))
+    joined.data /= np.sqrt(len(matrices))
+    return joined
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +211,13 @@ class HashedWords:
         return replace(self, n=self.n + counts.shape[0], frequency=here + self.frequency if self.n else here)
 
 
-def _counter(weighting: str, **options: Any) -> Any:
+def _counter(weighting: str, unit: str = "words", **options: Any) -> Any:
     from sklearn.feature_extraction.text import CountVectorizer
 
-    return CountVectorizer(token_pattern=TOKENS, binary=weighting == "binary", **options)
+    if unit == "characters":
+        return CountVectorizer(analyzer="char_wb", ngram_range=(3, 5), **options)
+    length = 2 if unit == "pairs" else 1
+    return CountVectorizer(token_pattern=TOKENS, ngram_range=(length, length), binary=weighting == "binary", **options)
 
 
 def _hasher(size: int) -> Any:

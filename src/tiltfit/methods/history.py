@@ -32,7 +32,8 @@ class Round:
     them. ``gap`` is the duality gap of the information projection; ``worst_violation`` the largest distance between an
     expectation under q and where its penalty is least; ``gradient`` the largest entry of ∇O
     (``alternating``: before its moment step; ``joint``: after its step). ``dev_score`` is the score of the round's
-    weights on the development set, None where there is none or the round was not scored.
+    weights on the development set, None where there is none or the round was not scored. ``stage``: 2 in the second
+    stage (``refine=``), which has an objective of its own.
     """
 
     round: int
@@ -45,6 +46,7 @@ class Round:
     gradient: float
     evaluations: int
     dev_score: float | None = None
+    stage: int = 1
 
     @staticmethod
     def undivided(
@@ -79,7 +81,7 @@ class Fit:
     ``stop``: why it ended; ``details``: the numbers that its sentence mentions. ``dev_score``: the score of the weights
     on the development set, ``best_round`` the round they are from. ``softened``: hard constraints contradicted each
     other and were given slack. ``advice``: what would help if it did not converge; None: more rounds, or a larger
-    tolerance.
+    tolerance. ``note``: what else happened.
     """
 
     weights: FloatArray
@@ -92,6 +94,7 @@ class Fit:
     best_round: int | None = None
     softened: bool = False
     advice: str | None = None
+    note: str | None = None
 
     @property
     def converged(self) -> bool:
@@ -103,7 +106,9 @@ class Fit:
         text = self.stop.value.format(**({"rounds": len(self.history)} | dict(self.details)))
         if self.best_round is not None:
             text += f"; the weights are those of round {self.best_round}, the best on the development set"
-        return f"{text} (hard constraints contradict each other and were given slack)" if self.softened else text
+        if self.softened:
+            text += " (hard constraints contradict each other and were given slack)"
+        return text if self.note is None else f"{text}; {self.note}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,15 +77,9 @@ class Sharpness:
 def sharpness_of(problem: Problem, weights: FloatArray, projection: Projection | None) -> Sharpness:
     """The sharpness of a fit by alternating projections, on documents; 1 with the reason where there is nothing to
     choose it by. The cost hardly depends on the number of documents: at most a thousand of a kind are looked at."""
-    linear = problem.model.linear
-    if linear is None or problem.model.structure.has_edges or problem.model.base is not None:
+    held = HeldOut.of(problem, weights, projection)
+    if held is None:
         return Sharpness()
-    nodes = linear.features.nodes
-    assert isinstance(nodes, AttributeFeatures)
-    # Without a ridge weights are not sums over documents.
-    if problem.tilt is None or projection is None or not nodes.n_attributes or problem.alpha[0] == 0:
-        return Sharpness()
-    held = HeldOut(problem, nodes, weights, projection)
     stated, n_labels = _by_statements(held), len(problem.labelled)
     if n_labels < LEAST_LABELS:
         return stated
@@ -103,11 +97,8 @@ def _by_statements(held: HeldOut) -> Sharpness:
             why=f"too little to choose it by; {LEAST_STATEMENTS} statements that fire on {LEAST_FIRINGS} unlabelled "
             f"documents, or {LEAST_LABELS} labels, would do"
         )
-    if held.agreement < AGREEMENT:
-        return Sharpness(
-            why=f"the model is too weak to tell, since only {held.agreement:.0%} of the touched documents keep their "
-            "class without what it has learned from them"
-        )
+    if held.weakness is not None:
+        return Sharpness(why=f"the model is too weak to tell, since {held.weakness}")
     s, what = nearest(held.statement_units(), 1.0), f"{held.n_statements} statements"
     return Sharpness(s, why=f"{what} do not ask for another" if s == 1.0 else f"chosen by {what}")
 
@@ -129,6 +120,27 @@ class HeldOut:
     nodes: AttributeFeatures
     weights: FloatArray
     projection: Projection
+
+    @staticmethod
+    def of(problem: Problem, weights: FloatArray, projection: Projection | None) -> HeldOut | None:
+        """Those of a fit; None where weights are not sums over documents, or there is no q."""
+        linear = problem.model.linear
+        if linear is None or problem.model.structure.has_edges or problem.model.base is not None:
+            return None
+        nodes = linear.features.nodes
+        assert isinstance(nodes, AttributeFeatures)
+        if problem.tilt is None or projection is None or not nodes.n_attributes or problem.alpha[0] == 0:
+            return None
+        return HeldOut(problem, nodes, weights, projection)
+
+    @property
+    def weakness(self) -> str | None:
+        """Why the model is too weak to be believed further than it was taught; None if it is not."""
+        if self.agreement >= AGREEMENT:
+            return None
+        return (
+            f"only {self.agreement:.0%} of the touched documents keep their class without what it has learned from them"
+        )
 
     def at(self, rows: IntArray) -> Documents:
         """These documents, with ω·(q − p)/α of each: what it adds to the weights, per unit of a feature."""
