@@ -31,7 +31,6 @@ from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
 from tiltfit.methods.history import Callback, Fit
 from tiltfit.methods.method import Run, Training
-from tiltfit.methods.sharpness import HeldOut
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
@@ -400,9 +399,6 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         possible = fit.projection is not None and plain.base is None and len(self.classes_) > 1
         if not (options.refines and possible) or scored or fit.stop is Stop.CALLBACK:
             return *models, fit
-        held = HeldOut.of(training.problem, fit.weights, fit.projection)
-        if held is not None and held.weakness is not None:
-            return *models, replace(fit, note=f"not refined, because the model is too weak: {held.weakness}")
         began, first, n_columns = time.perf_counter(), self.encoder_, self.n_features_in_
         wider = None if first is None else first.wider(X)
         model = plain

@@ -18,8 +18,6 @@ The brake. The predicted labels must meet the statements as well as before, and 
     Σ_k c_k·v_k / Σ_k c_k  ≤  the same of the first stage + 0.01          share of each class ≥ half of what it was
 
 with c_k the support of a statement and v_k by how much the predicted labels miss it. Otherwise the first model stays.
-There is no second stage either where the first model is too weak (``methods.sharpness``): too many documents would have
-another class without what it has learned from themselves.
 """
 
 from __future__ import annotations
