@@ -163,10 +163,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         else:
             fit = self._solve(training, options, given, development)
             plain, model, fit = self._refined(X, (plain, model), training, fit, options, scored=development is not None)
-            same = model is problem.model
-            fit = self._sharpen(
-                problem if same else replace(problem, model=model, alpha=self.ridge(model)), fit, options
-            )
+            if model is not problem.model:
+                problem = replace(problem, model=model, alpha=self.ridge(model))
+            fit = self._sharpen(problem, fit, options)
         del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self._keep_weights(plain, fit.weights)
