@@ -88,6 +88,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     scale : {"unit", "support"}
         ``unit``: every constraint pulls alike, however often it fires (β as in the paper). ``support``: β is divided by
         how often the condition fires, so that each firing pulls alike and the whole pull grows with the data.
+    revise : {"auto", None}
+        Whether labels revise the shares that ``about`` states: the target becomes the mean of a Beta posterior, with
+        the statement as a prior worth ten labels (``within=``: as many as the stated deviation implies), see
+        ``tiltfit.projections.revision``. The report shows what labels said. Not in streams. ``None``: as stated.
     penalize_intercept : bool
         Whether α also applies to the intercepts (as in the paper).
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
@@ -161,6 +165,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         beta: float = 0.05,
         gamma: float = 1.0,
         scale: str = "unit",
+        revise: str | None = "auto",
         penalize_intercept: bool = True,
         base: Any = None,
         init: Any = None,
@@ -185,6 +190,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         self.beta = beta
         self.gamma = gamma
         self.scale = scale
+        self.revise = revise
         self.penalize_intercept = penalize_intercept
         self.base = base
         self.init = init

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -58,6 +59,7 @@ from tiltfit.models.registry import kind_of, make_model
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
+from tiltfit.projections.revision import Revisions, revise
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.samples.labels import warn_unspoken_classes
@@ -76,8 +78,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     Attributes that a fit sets besides those of scikit-learn: ``constraints_`` (with all classes), ``prices_`` (by
     constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
-    and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
-    and the seed), ``model_``, ``base_``, ``weights_`` (of a
+    and ``names_`` (of features; None: they have none), ``strength_``, ``revisions_`` (statements that labels
+    revised), ``inference_`` (how whole sequences are inferred, and the seed), ``model_``, ``base_``, ``weights_`` (of a
     model that is not linear), ``stream_`` (to go on with, or None) and ``lost_`` (constraints that a model
     file could not hold).
     """
@@ -106,6 +108,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     stream_: Any = None
     weights_: Any = None
     lost_: tuple[str, ...] = ()
+    revisions_: Revisions = MappingProxyType({})
 
     # Learning
 
@@ -139,7 +142,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         given = None if given is None else plain.features.own(given)
         self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
-        grounded = self._ground_to_fit(constraints, sample, plain, options)
+        # The labels of a stream come bit by bit, and a method that does not follow constraints has nothing to revise.
+        revises = options.revise and method.follows and options.solver != "online"
+        revisions = revise(constraints, sample) if revises else {}
+        grounded = self._ground_to_fit(constraints, sample, plain, options, revisions)
         told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
         options.check_anything(told, self.task.position)
         if told and not self.task.is_sequences:
@@ -149,7 +155,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         training = Training(problem, grounded, votes)
         alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
         if alternates and given is None and self.init is None:
-            given = self._local_start(training, constraints, sample, options)
+            given = self._local_start(training, constraints, sample, options, revisions)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
         stream = None
@@ -163,6 +169,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_, self.message_ = len(fit.history), fit.message
         self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
+        self.revisions_ = revisions
         self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
         self.constraint_report_ = self._report(grounded, model, fit, roles)
@@ -191,7 +198,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             self._set_weights(plain.features.whole(weights))
 
     def _ground_to_fit(
-        self, constraints: ConstraintSet, sample: Sample, model: LogLinear, options: Options
+        self, constraints: ConstraintSet, sample: Sample, model: LogLinear, options: Options, revisions: Revisions
     ) -> Grounded:
         """Constraints that cannot hold together do not stop a method that does not follow them: a warning names them,
         and they are softened for the report, which shows how far the model is from each. (A ``distributed_as`` with a
@@ -202,6 +209,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             how = Grounding(
                 model.workers, *self.inference_, online=options.solver == "online",
                 separate="rows" not in method.needs, violations="violations" in method.needs, base=model.base,
+                revisions=revisions,
             )  # fmt: skip
             grounded = ground(constraints, sample, options.strength, how)
             refuse_impossible(model, sample, grounded)
@@ -267,14 +275,20 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return min(fits, key=_rank)
 
     def _local_start(
-        self, training: Training, constraints: ConstraintSet, sample: Sample, options: Options
+        self,
+        training: Training,
+        constraints: ConstraintSet,
+        sample: Sample,
+        options: Options,
+        revisions: Revisions,
     ) -> FloatArray | None:
         """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
         local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
         problem, model = training.problem, training.problem.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the full set of constraints has been warned about
-            grounded = ground(local, sample, options.strength, Grounding(model.workers, base=model.base))
+            how = Grounding(model.workers, base=model.base, revisions=revisions)
+            grounded = ground(local, sample, options.strength, how)
         if grounded.tilt is None and not len(problem.labelled):
             return None
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
@@ -374,7 +388,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         model = beliefs.model
-        how = Grounding(model.workers, *self.inference_, part=part, base=model.base)
+        how = Grounding(model.workers, *self.inference_, part=part, base=model.base, revisions=self.revisions_)
         grounded = ground(self.constraints_, beliefs.sample, self.strength_, how)
         refuse_impossible(model, beliefs.sample, grounded)
         return grounded

@@ -33,7 +33,8 @@ _AUTO = {"naive_bayes": "counts", "bernoulli_naive_bayes": "binary"}
 
 @dataclass(frozen=True)
 class Options:
-    """The parameters of a fit besides data and constraints. ``start``: the word in ``init=``, if it is one."""
+    """The parameters of a fit besides data and constraints. ``start``: the word in ``init=``, if it is one.
+    ``revise``: whether labels revise statements."""
 
     method: Method
     method_options: Any
@@ -45,6 +46,7 @@ class Options:
     tol: float
     n_jobs: int
     online: Online
+    revise: bool
 
     @staticmethod
     def of(estimator: Any) -> Options:
@@ -59,6 +61,8 @@ class Options:
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, METHODS["ap"].solvers)
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
+        if estimator.revise is not None and as_word(estimator.revise) != "auto":
+            raise _refused("revise", estimator.revise, "'auto' (labels revise stated shares) or None (they do not)")
         start = as_word(estimator.init)
         if start is not None:
             _one_of("init", start, STARTS)
@@ -96,6 +100,7 @@ class Options:
             tol=float(estimator.tol),
             n_jobs=threads(estimator.n_jobs),
             online=online_options(estimator.online),
+            revise=estimator.revise is not None,
         )
 
     def check(self, constraints: ConstraintSet, unit: Unit, solver: str | None = None) -> None:

@@ -87,7 +87,7 @@ class TiltTagger(TiltEstimator):
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know. A ``TiltTagger`` is
         taken with its transitions; any other model with ``predict_marginals(X)`` and ``classes_``, token by token.
         Arrays are of the training sequences, one per sequence.
-    alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
+    alpha, beta, gamma, scale, revise, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
         As for ``TiltClassifier``; ``init`` may be a fitted tagger.
 
     Attributes
@@ -133,6 +133,7 @@ class TiltTagger(TiltEstimator):
         beta: float = 0.05,
         gamma: float = 1.0,
         scale: str = "unit",
+        revise: str | None = "auto",
         penalize_intercept: bool = True,
         base: Any = None,
         init: Any = None,
@@ -161,6 +162,7 @@ class TiltTagger(TiltEstimator):
         self.beta = beta
         self.gamma = gamma
         self.scale = scale
+        self.revise = revise
         self.penalize_intercept = penalize_intercept
         self.base = base
         self.init = init
