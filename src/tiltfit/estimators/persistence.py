@@ -355,8 +355,10 @@ def _revisions(rows: Sequence[Sequence[float]], constraints: ConstraintSet) -> d
     """What labels said of statements: the number of each, places and hits. Files of earlier versions have none."""
     found: dict[Constraint, Revision] = {}
     for number, places, hits in rows:
+        if number not in range(len(constraints)):
+            raise ModelFileError(f"Labels have revised the constraint {number!r}, which the file does not have.")
         constraint = constraints[int(number)]
-        if not is_revised(constraint) or not 0 <= hits <= places or not 0 < places < np.inf:
+        if not is_revised(constraint) or not 0 <= hits <= places or places == 0:
             raise ModelFileError(f"Labels cannot have revised the constraint {constraint.title!r} in this way.")
         found[constraint] = Revision.of(constraint, float(places), float(hits))
     return found
