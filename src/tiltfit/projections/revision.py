@@ -11,7 +11,7 @@ prior, whose variance is u(1 − u)/(n₀ + 1), hence
 
     n₀ = max(u(1 − u)/d² − 1, 1),      u taken no nearer to 0 or 1 than d, where the variance of a Beta vanishes
 
-and a plain ``about(u)`` has n₀ = 10.
+and a plain ``about(u)`` has n₀ = 20.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from tiltfit.language.constraint import Constraint
 from tiltfit.language.relations import About
 from tiltfit.samples.sample import Sample
 
-CONFIDENCE = 10.0
-"""n₀ of a plain ``about(u)``: the statement is worth as much as ten labels where it applies."""
+CONFIDENCE = 20.0
+"""n₀ of a plain ``about(u)``: the statement is worth as much as twenty labels where it applies. Of 10, 20 and 40 it
+was the best on average over development parts of documents, with 20 to 200 labels."""
 _LEAST = 1.0
 
 
