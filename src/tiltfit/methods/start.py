@@ -35,8 +35,8 @@ def default_start(kind: str, problem: Problem) -> str:
     if problem.model.linear is None:  # weights of zero may be a saddle
         return "random"
     if kind == "auto":
-        # From zeros, statements about changes of label are met by hardly ever changing it, before the labels can say
-        # where it changes. Documents have no such way out, and do as well from zeros (docs/semi-supervised.md).
+        # Chosen on development citations, where it matters with statements about changes of label alone; documents do
+        # no better from their labels (docs/semi-supervised.md, which also has a case against it).
         kind = "supervised" if problem.model.structure.has_edges and problem.tilt is not None else "zeros"
     return "zeros" if kind == "supervised" and not len(problem.labelled) else kind
 
