@@ -66,13 +66,13 @@ def test_options_reach_the_tagger(tagging: Path, tmp_path: Path) -> None:
         *base, "--lexicon", f"people={tmp_path / 'names.txt'}", "--min-count", 2, "--weights", "observed",
         "--boundaries", "--alpha", 0.5, "--gamma", 0.3, "--beta", 0.02, "--scale", "support",
         "--solver", "alternating", "--init", "supervised", "--max-iter", 7, "--tol", 0.01, "--jobs", 2, "--seed", 1,
-        "--inference", "exact", "--free-intercepts", "--sharpen", 1.5,
+        "--inference", "exact", "--free-intercepts", "--sharpen", 1.5, "--no-revise",
     )  # fmt: skip
     tagger = load(tmp_path / "m.tilt")
     wanted = {
         "weights": "observed", "boundaries": True, "alpha": 0.5, "gamma": 0.3, "beta": 0.02,
         "scale": "support", "solver": "alternating", "init": "supervised", "max_iter": 7, "tol": 0.01, "n_jobs": 2,
-        "random_state": 1, "inference": "exact", "penalize_intercept": False, "sharpen": 1.5,
+        "random_state": 1, "inference": "exact", "penalize_intercept": False, "sharpen": 1.5, "revise": None,
     }  # fmt: skip
     assert {name: getattr(tagger, name) for name in wanted} == wanted
     assert tagger.features.lexicons == {"people": ("ann", "bob miller")}

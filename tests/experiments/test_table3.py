@@ -50,7 +50,7 @@ def test_only_what_was_chosen_is_run_on_the_test_part(found: Finished) -> None:
     assert {cell.part for cell in final} == {"test"}
     told = {cell.key for name in FULL.others for n in SIZES for cell in FULL.other(name, n)}
     assert {(cell.method, cell.more) for cell in final if cell.key not in told} == {("supervised", ""), *BEST.items()}
-    assert len({cell.key for cell in final}) == len(final) == (5 + 5 + 1) + (4 + 3) * (5 + 5 + 5)
+    assert len({cell.key for cell in final}) == len(final) == (5 + 5 + 1) + (4 + 4) * (5 + 5 + 5)
 
 
 def test_the_page_has_every_figure(found: Finished) -> None:

@@ -51,6 +51,9 @@ class TrainingOptions:
     scale: str | None = option(
         None, "auto, unit or support: whether the pull of a constraint grows with the data.", panel=TRAINING
     )
+    no_revise: bool = option(
+        False, "Keep stated shares as they are where labels say otherwise.", "--no-revise", panel=TRAINING
+    )
     free_intercepts: bool | None = option(
         None,
         "No ridge on intercepts (taggers: on plain transitions and on --boundaries), or also there.",
@@ -110,6 +113,8 @@ class TrainingOptions:
         names = _SHARED | dict(zip(own, own, strict=True))
         chosen = {target: getattr(self, name) for name, target in names.items()}
         given = {name: value for name, value in chosen.items() if value is not None and value is not False}
+        if self.no_revise:
+            given["revise"] = None
         if self.free_intercepts is not None:
             given["penalize_intercept"] = not self.free_intercepts
         if self.sharpen is not None:
@@ -284,8 +289,8 @@ _VALUES = {"solver": ("online", "auto"), "vectorizer": ("hashing", "auto"), "wei
 # Options that a model to continue from has fixed.
 _FIXED = (
     "constraints", "classes", "model", "method", "method_option", "alpha", "beta", "gamma", "scale", "seed",
-    "free_intercepts", "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only", "boundaries",
-    *_LEARNER,
+    "no_revise", "free_intercepts", "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only",
+    "boundaries", *_LEARNER,
 )  # fmt: skip
 
 

@@ -102,6 +102,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         how often the condition fires, so that each firing pulls alike and the whole pull grows with the data. ``auto``:
         ``unit`` for documents; a tagger adds, to a bounded pull, what grows with the share of the tokens that a
         statement speaks of.
+    revise : {"auto", None}
+        Whether labels revise the shares that ``about`` states: the target becomes the mean of a Beta posterior, with
+        the statement as a prior worth twenty labels (``within=``: as many as the stated deviation implies), see
+        ``tiltfit.projections.revision``. The report shows what labels said. Not in streams. ``None``: as stated.
     penalize_intercept : bool
         Whether α also applies to the intercepts (as in the paper). By default it does not, so that statements about
         proportions can be met.
@@ -114,8 +118,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     base : fitted classifier or array of probabilities (rows × sorted classes), optional
         q₀ of Eq. 2–3: the model is q₀·exp(λ·f), so that it only learns what the base does not know.
     init : {"zeros", "supervised", "constraints", "random"}, fitted estimator, or (coef, intercept), optional
-        Where to start: the objective is not convex. Default: zeros; ``"entropy"``: supervised; generative models: what
-        labels and constraints say, else random.
+        Where to start: the objective is not convex. Default: zeros; ``"entropy"`` and taggers with
+        labels: supervised; generative models: what labels and constraints say, else random.
     n_init : int
         Number of starts, the first from ``init`` and the others random; the lowest objective wins.
     warm_start : bool
@@ -193,6 +197,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         beta: float | str = "auto",
         gamma: float = 1.0,
         scale: str = "auto",
+        revise: str | None = "auto",
         penalize_intercept: bool = False,
         refine: str | None = None,
         base: Any = None,
@@ -219,6 +224,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         self.beta = beta
         self.gamma = gamma
         self.scale = scale
+        self.revise = revise
         self.penalize_intercept = penalize_intercept
         self.refine = refine
         self.base = base

@@ -12,10 +12,11 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -60,6 +61,7 @@ from tiltfit.models.registry import kind_of, make_model
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
+from tiltfit.projections.revision import Revisions, revise
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.report.outcome import report_constraints
 from tiltfit.samples.labels import warn_unspoken_classes
@@ -78,11 +80,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     Attributes that a fit sets besides those of scikit-learn: ``constraints_`` (with all classes), ``prices_`` (by
     constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
-    and ``names_`` (of features; None: they have none), ``strength_``, ``inference_`` (how whole sequences are inferred,
-    and the seed), ``model_``, ``base_``, ``weights_`` (of a
-    model that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why),
-    ``stream_`` (to go on with, or None), ``refinement_`` (what a second stage did, or None) and ``lost_`` (constraints
-    that a model file could not hold).
+    and ``names_`` (of features; None: they have none), ``strength_``, ``revisions_`` (statements that labels revised),
+    ``inference_`` (how whole sequences are inferred, and the seed), ``model_``, ``base_``, ``weights_`` (of a model
+    that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why), ``stream_`` (to
+    go on with, or None), ``refinement_`` (what a second stage did, or None) and ``lost_`` (constraints that a model
+    file could not hold).
     """
 
     task: ClassVar[Task]
@@ -111,6 +113,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     refinement_: Refinement | None = None
     weights_: Any = None
     lost_: tuple[str, ...] = ()
+    revisions_: Revisions = MappingProxyType({})
 
     # Learning
 
@@ -144,7 +147,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         given = None if given is None else plain.features.own(given)
         self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
-        grounded = self._ground_to_fit(constraints, sample, plain, options)
+        # The labels of a stream come bit by bit, and a method that does not follow constraints has nothing to revise.
+        revises = options.revise and method.follows and options.solver != "online"
+        revisions = revise(constraints, sample) if revises else {}
+        grounded = self._ground_to_fit(constraints, sample, plain, options, revisions)
         told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
         options.check_anything(told, self.task.position)
         if told and not self.task.is_sequences:
@@ -154,7 +160,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         training = Training(problem, grounded, votes)
         alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
         if alternates and given is None and self.init is None:
-            given = self._local_start(training, constraints, sample, options)
+            given = self._local_start(training, constraints, sample, options, revisions)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
@@ -168,16 +174,19 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             fit = self._sharpen(problem, fit, options)
         del problem, training  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
+        self.constraints_, self.revisions_, self.stream_ = constraints, revisions, stream
+        self.strength_ = replace(options.strength, rates=grounded.rates)
+        roles = None if method.follows else method.roles(constraints, votes, options.method_options)
+        self._keep(fit, plain, self._report(grounded, model, fit, roles), grounded.keys)
+        return fit
+
+    def _keep(self, fit: Fit, plain: LogLinear, report: ConstraintReport, keys: Sequence[Key]) -> None:
+        """Set what a fit has found."""
         self._keep_weights(plain, fit.weights)
         self.objective_, self.converged_, self.history_ = fit.objective, fit.converged, fit.history
         self.n_iter_, self.message_ = len(fit.history), fit.message
-        self.constraints_, self.strength_ = constraints, replace(options.strength, rates=grounded.rates)
-        self.prices_ = dict(zip(grounded.keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
-        roles = None if method.follows else method.roles(constraints, votes, options.method_options)
-        report = self._report(grounded, model, fit, roles)
+        self.prices_ = dict(zip(keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         self.constraint_report_ = replace(report, note=self.sharpening_.sentence)
-        self.stream_ = stream
-        return fit
 
     def _sharpen(self, problem: Problem, fit: Fit, options: Options) -> Fit:
         """The fit with its weights times their sharpness, and q projected anew from there. Objective and history stay
@@ -238,7 +247,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             self._set_weights(plain.features.whole(weights))
 
     def _ground_to_fit(
-        self, constraints: ConstraintSet, sample: Sample, model: LogLinear, options: Options
+        self, constraints: ConstraintSet, sample: Sample, model: LogLinear, options: Options, revisions: Revisions
     ) -> Grounded:
         """Constraints that cannot hold together do not stop a method that does not follow them: a warning names them,
         and they are softened for the report, which shows how far the model is from each. (A ``distributed_as`` with a
@@ -249,6 +258,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             how = Grounding(
                 model.workers, *self.inference_, online=options.solver == "online",
                 separate="rows" not in method.needs, violations="violations" in method.needs, base=model.base,
+                revisions=revisions,
             )  # fmt: skip
             grounded = ground(constraints, sample, options.strength, how)
             refuse_impossible(model, sample, grounded)
@@ -321,14 +331,20 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return *models, fit
 
     def _local_start(
-        self, training: Training, constraints: ConstraintSet, sample: Sample, options: Options
+        self,
+        training: Training,
+        constraints: ConstraintSet,
+        sample: Sample,
+        options: Options,
+        revisions: Revisions,
     ) -> FloatArray | None:
         """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
         local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
         problem, model = training.problem, training.problem.model
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the full set of constraints has been warned about
-            grounded = ground(local, sample, options.strength, Grounding(model.workers, base=model.base))
+            how = Grounding(model.workers, base=model.base, revisions=revisions)
+            grounded = ground(local, sample, options.strength, how)
         if grounded.tilt is None and not len(problem.labelled):
             return None
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
@@ -428,7 +444,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                 f"predict works; to {'go on' if part else 'project'}, fit again."
             )
         model = beliefs.model
-        how = Grounding(model.workers, *self.inference_, part=part, base=model.base)
+        how = Grounding(model.workers, *self.inference_, part=part, base=model.base, revisions=self.revisions_)
         grounded = ground(self.constraints_, beliefs.sample, self.strength_, how)
         refuse_impossible(model, beliefs.sample, grounded)
         return grounded

@@ -35,7 +35,7 @@ _AUTO = {"naive_bayes": "counts", "bernoulli_naive_bayes": "binary"}
 @dataclass(frozen=True)
 class Options:
     """The parameters of a fit besides data and constraints. ``start``: the word in ``init=``, if it is one.
-    ``sharpen``: ``"auto"``, or what was given."""
+    ``revise``: whether labels revise statements. ``sharpen``: ``"auto"``, or what was given."""
 
     method: Method
     method_options: Any
@@ -48,6 +48,7 @@ class Options:
     n_jobs: int
     online: Online
     sharpen: str | Sharpness
+    revise: bool
     refine: str | None = None
 
     @staticmethod
@@ -63,6 +64,8 @@ class Options:
         _one_of("scale", estimator.scale, SCALES)
         _one_of("solver", estimator.solver, METHODS["ap"].solvers)
         _one_of("inference", getattr(estimator, "inference", "auto"), HOW)
+        if estimator.revise is not None and as_word(estimator.revise) != "auto":
+            raise _refused("revise", estimator.revise, "'auto' (labels revise stated shares) or None (they do not)")
         start = as_word(estimator.init)
         if start is not None:
             _one_of("init", start, STARTS)
@@ -110,6 +113,7 @@ class Options:
             n_jobs=threads(estimator.n_jobs),
             online=online_options(estimator.online),
             sharpen=_sharpness(estimator),
+            revise=estimator.revise is not None,
             refine=getattr(estimator, "refine", None),
         )
 

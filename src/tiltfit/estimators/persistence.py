@@ -50,13 +50,14 @@ from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Round
 from tiltfit.methods.sharpness import Sharpness
 from tiltfit.models.registry import kind_of
+from tiltfit.projections.revision import Revision, is_revised
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
 
 VERSION = 1
 COMMON = (
-    "model", "method", "solver", "alpha", "beta", "gamma", "scale", "warm_start", "n_init", "max_iter", "tol", "n_jobs",
-    "sharpen",
+    "model", "method", "solver", "alpha", "beta", "gamma", "scale", "revise", "warm_start", "n_init", "max_iter",
+    "tol", "n_jobs", "sharpen",
 )  # fmt: skip
 """Parameters that are plain values in both."""
 
@@ -305,6 +306,11 @@ def _dump(
         "classes": estimator.classes_.tolist(),
         "constraints": written,
         "lost_constraints": lost,
+        "revisions": [
+            [number[k], estimator.revisions_[c].places, estimator.revisions_[c].hits]
+            for k, c in enumerate(constraints)
+            if k in number and c in estimator.revisions_
+        ],
         "report": estimator.constraint_report_.to_dicts(),
         # The price of a single instance says nothing about others, and there may be very many.
         "prices": [
@@ -338,6 +344,7 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.strength_ = Options.of(estimator).strength  # refuses parameters that no fit could have had
     estimator.classes_, estimator.model_ = _classes(document["classes"]), str(estimator.model)
     estimator.constraints_ = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
+    estimator.revisions_ = _revisions(document.get("revisions", []), estimator.constraints_)
     estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])
     estimator.prices_ = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}
     estimator.sharpening_ = _sharpness(document.get("sharpness"))
@@ -360,6 +367,19 @@ def _sharpness(written: Any) -> Sharpness:
     for factor in (found.positions, 1.0 if found.edges is None else found.edges):
         if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < float("inf"):
             raise ModelFileError(f"The sharpness must be a positive, finite number, but is {factor!r}.")
+    return found
+
+
+def _revisions(rows: Sequence[Sequence[float]], constraints: ConstraintSet) -> dict[Constraint, Revision]:
+    """What labels said of statements: the number of each, places and hits. Files of earlier versions have none."""
+    found: dict[Constraint, Revision] = {}
+    for number, places, hits in rows:
+        if number not in range(len(constraints)):
+            raise ModelFileError(f"Labels have revised the constraint {number!r}, which the file does not have.")
+        constraint = constraints[int(number)]
+        if not is_revised(constraint) or not 0 <= hits <= places or places == 0:
+            raise ModelFileError(f"Labels cannot have revised the constraint {constraint.title!r} in this way.")
+        found[constraint] = Revision.of(constraint, float(places), float(hits))
     return found
 
 

@@ -90,7 +90,7 @@ class TiltTagger(TiltEstimator):
     sharpen : {"auto"}, float, pair of floats or None
         After the fit, the weights of attributes and those of transitions are multiplied by these numbers. ``"auto"``
         and None: by 1, since no rule is known that is safe for sequences.
-    alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
+    alpha, beta, gamma, scale, revise, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
         As for ``TiltClassifier``; ``init`` may be a fitted tagger.
 
     Attributes
@@ -138,6 +138,7 @@ class TiltTagger(TiltEstimator):
         beta: float | str = "auto",
         gamma: float = 1.0,
         scale: str = "auto",
+        revise: str | None = "auto",
         penalize_intercept: bool = True,
         base: Any = None,
         init: Any = None,
@@ -167,6 +168,7 @@ class TiltTagger(TiltEstimator):
         self.beta = beta
         self.gamma = gamma
         self.scale = scale
+        self.revise = revise
         self.penalize_intercept = penalize_intercept
         self.base = base
         self.init = init

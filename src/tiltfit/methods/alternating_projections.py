@@ -192,5 +192,5 @@ SOLVERS: dict[str, Callable[[Problem, FloatArray, Run], Fit]] = {
 }
 METHOD = Method(
     "ap", "alternating projections", fit, refuse=_refuse_free_weights, solvers=("auto", *SOLVERS, "online"),
-    trains=("conditional", "generative"), inference=("exact", "sampled"),
+    trains=("conditional", "generative"), inference=("exact", "sampled"), start="auto",
 )  # fmt: skip

@@ -78,7 +78,7 @@ _WORDS = {
     "constraints": ("followed", "reported", "refused"),
     "inference": ("exact", "sampled"),
     "solvers": ("auto", "alternating", "joint", "sgd", "online"),
-    "start": ("zeros", "supervised", "constraints", "random"),
+    "start": ("zeros", "supervised", "constraints", "random", "auto"),
 }
 """What the fields of a method may say."""
 
@@ -112,7 +112,8 @@ class Method:
     solvers : tuple of str
         The solvers that it knows.
     start : str
-        Where it starts by default (``methods.start``).
+        Where it starts by default (``methods.start``). ``"auto"``: sequences of which some are labelled from the fit to
+        these, everything else from zeros.
     unaided : bool
         True if unlabelled data without constraints are enough.
     roles : callable

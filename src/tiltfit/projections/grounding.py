@@ -27,6 +27,7 @@ from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.projections.assembly import Shares, assemble
 from tiltfit.projections.components import Component, Strength, components, on_sample, with_rows
 from tiltfit.projections.information import Tilt
+from tiltfit.projections.revision import Revisions, aimed
 from tiltfit.projections.rules import Extremes, Forbidden, refuse_broken
 from tiltfit.projections.violations import Violations, measure_violations
 from tiltfit.samples.sample import Sample
@@ -46,7 +47,8 @@ class Grounded:
     ``by_instance``: what instances add to the supports of the shared rows (instances × rows), if it was asked for.
     ``wakes``: in a part of the data, where rows that are shares of other events might happen (instances × rows).
     ``by_labels``: what y rules out in instances that are not labelled completely (positions × classes; None: nothing).
-    ``violations``: what single instances do about the constraints, if it was asked for.
+    ``violations``: what single instances do about the constraints, if it was asked for. ``revisions``: the statements
+    whose rows have another target than the one stated.
     """
 
     constraints: ConstraintSet
@@ -67,6 +69,7 @@ class Grounded:
     local: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     by_labels: BoolArray | None = None
     violations: Violations | None = None
+    revisions: Revisions = field(default_factory=dict)
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -108,6 +111,7 @@ class Grounding:
     about constraints that do not fire or cannot hold here. ``separate``: whether constraints on single instances have
     prices that are found inside the projection, or rows like any other. ``violations``: also measure what labels of
     single instances violate. ``base``: log q₀ of the model, if it has one: what it forbids cannot be asked for.
+    ``revisions``: the statements that labels have revised, perhaps labels of other data.
     """
 
     workers: Workers = field(default_factory=Workers)
@@ -118,6 +122,7 @@ class Grounding:
     separate: bool = True
     violations: bool = False
     base: Potentials | None = None
+    revisions: Revisions = field(default_factory=dict)
 
 
 def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: Grounding | None = None) -> Grounded:
@@ -135,7 +140,7 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
     inactive: list[int] = []
     for number, constraint in enumerate(constraints):
         refuse_broken(constraint, sample, strength)
-        mine = components(number, constraint, sample)
+        mine = components(number, aimed(constraint, how.revisions), sample)
         # In a part of the data, instances where a count finds nothing are still instances of its mean.
         idle = not _acts(mine, sample, anywhere=how.part and not constraint.is_local)
         if idle and not (how.part and _is_mean(constraint, sample)):
@@ -170,9 +175,15 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
         unit=sample.inputs.unit,
         rates=strength.rates,
         by_labels=forbidden.by_labels,
-        violations=measure_violations(constraints, sample, forbidden) if how.violations else None,
+        violations=_violations(constraints, sample, forbidden, how.revisions) if how.violations else None,
+        revisions={c: how.revisions[c] for c in constraints if c in how.revisions},
         **grounded,
     )
+
+
+def _violations(constraints: ConstraintSet, sample: Sample, forbidden: Forbidden, revisions: Revisions) -> Violations:
+    meant = ConstraintSet(tuple(aimed(c, revisions) for c in constraints), constraints.classes)
+    return measure_violations(meant, sample, forbidden)
 
 
 def refuse_for_documents(constraint: Constraint) -> None:

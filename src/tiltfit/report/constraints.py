@@ -54,6 +54,8 @@ class Entry:
     where the constraint is inactive or acts as a rule, and in streams where only samples could show it.
     ``subject``: its event, such as "a document with the word "puck" is hockey"; None for counts and shares of other
     events.
+    ``revised``: the target that labels made of the stated one; ``labels``: the number of labels that are about it,
+    ``agreeing`` those among them where its event happens (both weighted). None where no label is about it.
     ``role``: the use of the constraint by a method that does not follow constraints ("not used", "votes"). Verdict,
     status (``met`` or ``missed``, hard or not) and ``worst_group`` are then those of the model. None: it was followed.
     """
@@ -79,6 +81,9 @@ class Entry:
     subject: str | None = None
     pull: float | None = None
     predicted: float | None = None
+    revised: float | None = None
+    labels: float | None = None
+    agreeing: float | None = None
 
     @property
     def title(self) -> str:
@@ -208,9 +213,16 @@ class Entry:
         return f"sampled: {in_words(self.effective, self.r_hat)}"
 
     @property
+    def revision(self) -> str | None:
+        """What labels made of its target, in words; None where no label is about it."""
+        if self.revised is None or self.labels is None or self.agreeing is None:
+            return None
+        return f"{self.agreeing:.3g} of {self.labels:.3g} labels agree: target {self.amount(self.revised)}"
+
+    @property
     def full_verdict(self) -> str:
-        """The verdict, and the quality of the samples."""
-        return self.verdict if self.sampled is None else f"{self.verdict}; {self.sampled}"
+        """The verdict, what labels made of the target, and the quality of the samples."""
+        return "; ".join(part for part in (self.verdict, self.revision, self.sampled) if part is not None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, for JSON."""

@@ -104,6 +104,7 @@ class _Rows:
             subject=event_subject(constraint, unit),
             pull=float(self._pulls[rows].sum()),
             predicted=self._mean_predicted(rows, support),
+            **_revised(g, constraint),
         )
 
     def _mean_predicted(self, rows: IntArray, support: FloatArray) -> float | None:
@@ -111,6 +112,14 @@ class _Rows:
         if self._predicted is None or not np.all(np.isfinite(self._predicted[rows])):
             return None
         return _mean(self._predicted[rows], support)
+
+
+def _revised(grounded: Grounded, constraint: Constraint) -> dict[str, float]:
+    """The fields of an entry that say what labels made of its target."""
+    revision = grounded.revisions.get(constraint)
+    if revision is None:
+        return {}
+    return {"revised": revision.target, "labels": revision.places, "agreeing": revision.hits}
 
 
 def _mean(values: FloatArray, weights: FloatArray) -> float:
