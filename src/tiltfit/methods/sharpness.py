@@ -97,8 +97,11 @@ def _by_statements(held: HeldOut) -> Sharpness:
             why=f"too little to choose it by; {LEAST_STATEMENTS} statements that fire on {LEAST_FIRINGS} unlabelled "
             f"documents, or {LEAST_LABELS} labels, would do"
         )
-    if held.weakness is not None:
-        return Sharpness(why=f"the model is too weak to tell, since {held.weakness}")
+    if held.agreement < AGREEMENT:
+        return Sharpness(
+            why=f"the model is too weak to tell, since only {held.agreement:.1%} of the touched documents keep "
+            "their class without what it has learned from them"
+        )
     s, what = nearest(held.statement_units(), 1.0), f"{held.n_statements} statements"
     return Sharpness(s, why=f"{what} do not ask for another" if s == 1.0 else f"chosen by {what}")
 
@@ -132,15 +135,6 @@ class HeldOut:
         if problem.tilt is None or projection is None or not nodes.n_attributes or problem.alpha[0] == 0:
             return None
         return HeldOut(problem, nodes, weights, projection)
-
-    @property
-    def weakness(self) -> str | None:
-        """Why the model is too weak to be believed further than it was taught; None if it is not."""
-        if self.agreement >= AGREEMENT:
-            return None
-        return (
-            f"only {self.agreement:.0%} of the touched documents keep their class without what it has learned from them"
-        )
 
     def at(self, rows: IntArray) -> Documents:
         """These documents, with ω·(q − p)/α of each: what it adds to the weights, per unit of a feature."""
@@ -210,11 +204,12 @@ class HeldOut:
         others = self.at(rows)
         for part in thinned(self._often, _MOST_STATEMENTS):
             firing = problem.touched[fires.indices[fires.indptr[part] : fires.indptr[part + 1]]]
-            on, off = self.at(thinned(firing, _MOST_FIRING)), others.take(np.isin(rows, firing, invert=True))
-            telling = _telling(on, off)
-            n, table = [len(on), len(off)], self.nodes.unpack(self.weights)[0][telling]
-            weight = np.repeat([len(firing) / n[0], (len(unknown) - len(firing)) / max(1, n[1])], n)
-            inside = [documents.shares(self._parts.table[part], telling, table) for documents in (on, off)]
+            on, off = self.at(thinned(firing, _MOST_FIRING)), np.isin(rows, firing, invert=True)
+            telling = _telling(on.X, others.X, off)
+            table = self.nodes.unpack(self.weights)[0][telling]
+            inside = [documents.shares(self._parts.table[part], telling, table) for documents in (on, others)]
+            stand_for = off * ((len(unknown) - len(firing)) / max(1, int(off.sum())))
+            weight = np.append(np.full(len(on), len(firing) / len(on)), stand_for)
             yield np.concatenate(inside, axis=1), np.arange(len(weight)) < len(on), weight
 
 
@@ -235,14 +230,6 @@ class Documents:
         """p_s of every s of ``GRID`` (values × documents × classes)."""
         return softmax(GRID[:, None, None] * self.scores, axis=2)
 
-    def take(self, some: BoolArray) -> Documents:
-        """These of them."""
-        if some.all():
-            return self
-        few = Documents(self.X[some], self.scores[some], self.own[some])
-        few.__dict__["p"] = self.p[:, some]
-        return few
-
     def shares(self, event: FloatArray, columns: IntArray, table: FloatArray) -> FloatArray:
         """p_s(A|x) from all but these features (values of ``GRID`` × documents). ``event``: 1 for the classes of A,
         else 0; ``table``: the weights of the features."""
@@ -256,10 +243,13 @@ class Documents:
         return np.asarray(p)
 
 
-def _telling(on: Documents, off: Documents) -> IntArray:
-    """The features that tell the ones from the others by themselves."""
-    inside, outside = (np.bincount(part.X.indices, minlength=part.X.shape[1]) for part in (on, off))
-    return np.flatnonzero((inside >= _TELLING * len(on)) & (inside * len(off) >= _LIFT * outside * len(on)))
+def _telling(on: sparse.csr_array, others: sparse.csr_array, off: BoolArray) -> IntArray:
+    """The features that tell the rows of ``on`` from those of ``others`` at ``off`` by themselves."""
+    inside = np.bincount(on.indices, minlength=on.shape[1])
+    often = np.flatnonzero(inside >= _TELLING * on.shape[0])
+    here = others[:, often]
+    outside = np.bincount(here.indices, weights=np.repeat(off, np.diff(here.indptr)), minlength=len(often))
+    return np.asarray(often[inside[often] * off.sum() >= _LIFT * outside * on.shape[0]])
 
 
 def _squares(X: sparse.csr_array) -> FloatArray:
