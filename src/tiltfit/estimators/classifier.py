@@ -297,16 +297,18 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         found = self._beliefs(X)
         return np.asarray(self.task.named(found.best, self.classes_, found.inputs))
 
-    def project(self, X: Any, y: Any = None, *, prices: str = "solve", sample_weight: Any = None) -> FloatArray:
+    def project(self, X: Any, y: Any = None, *, prices: str = "auto", sample_weight: Any = None) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
 
         Parameters
         ----------
         X, y
             As for ``fit``; known labels are certain under q, and constraints are about the other rows.
-        prices : {"solve", "fitted"}
-            ``solve`` projects onto the constraints as they apply to X (transductive: rows influence each other);
-            ``fitted`` tilts each row by the prices learned in ``fit``.
+        prices : {"auto", "fitted", "solve"}
+            ``fitted`` tilts each row by the prices learned in ``fit``, so that one asked for alone gets the same answer
+            as among others. ``solve`` projects onto the constraints as they apply to X (transductive: rows influence
+            each other), so that they hold there. ``auto``: ``fitted``, unless a constraint is stated per instance and
+            has no price that holds for others. On the data of the fit they agree.
         sample_weight : array, optional
             One per row.
         """

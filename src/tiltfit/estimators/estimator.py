@@ -13,7 +13,7 @@ import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -455,7 +455,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         """q, or the most probable labels under q (``decode``)."""
         check_is_fitted(self)
         beliefs = self.infer(X, y, sample_weight, fitting=fitting)
-        grounded = self.ground(beliefs)
+        # Where statements need not hold on X itself, it says nothing that one does not fire there.
+        with nullcontext() if prices == "solve" else warned_already():
+            grounded = self.ground(beliefs)
         model, labels = beliefs.model, beliefs.sample.labels
         found = projected(model, beliefs.potentials, beliefs.marginals, grounded, prices, self.prices_)
         q = beliefs.marginals.node

@@ -67,10 +67,14 @@ def projected(
 ) -> Projected | None:
     """q on the touched instances; None where nothing is constrained.
 
-    ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``.
+    ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``;
+    ``"auto"`` is ``"fitted"``, so that what is said of an instance does not depend on what it comes with, unless
+    constraints on single instances have no price that others share.
     """
-    if prices not in ("solve", "fitted"):
-        raise DataError(f"prices={prices!r} is unknown: use 'solve' or 'fitted'.", parameter="prices")
+    if prices not in ("auto", "solve", "fitted"):
+        raise DataError(f"prices={prices!r} is unknown: use 'auto', 'solve' or 'fitted'.", parameter="prices")
+    if prices == "auto":
+        prices = "solve" if any(c.per in ("instance", "sequence") for c in grounded.constraints) else "fitted"
     if grounded.tilt is None:
         return None
     tilt, positions = grounded.tilt, model.structure.positions(grounded.touched)

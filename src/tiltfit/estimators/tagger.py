@@ -256,7 +256,7 @@ class TiltTagger(TiltEstimator):
         ]
 
     def project(
-        self, X: Any, y: Any = None, *, prices: str = "solve", decode: bool = False, sample_weight: Any = None
+        self, X: Any, y: Any = None, *, prices: str = "auto", decode: bool = False, sample_weight: Any = None
     ) -> list[Any]:
         """q(y_t|x): predictions under the constraints, one array (tokens × classes) per sequence.
 
@@ -264,9 +264,11 @@ class TiltTagger(TiltEstimator):
         ----------
         X, y
             As for ``fit``; known labels are certain under q, and constraints are about the other tokens.
-        prices : {"solve", "fitted"}
-            ``solve`` projects onto the constraints as they apply to X (transductive: sequences influence each other);
-            ``fitted`` tilts each by the prices learned in ``fit``.
+        prices : {"auto", "fitted", "solve"}
+            ``fitted`` tilts each sequence by the prices learned in ``fit``, so that one asked for alone gets the same
+            answer as among others. ``solve`` projects onto the constraints as they apply to X (transductive: sequences
+            influence each other), so that they hold there. ``auto``: ``fitted``, unless a constraint is stated per
+            sequence and has no price that holds for others. On the data of the fit they agree.
         decode : bool
             Return the most probable label sequences under q instead.
         sample_weight : array, optional

@@ -82,7 +82,7 @@ def _account(estimator: TiltEstimator, X: Any, y: Any) -> Account:
     notes: tuple[str, ...] = ()
     q: FloatArray | None = None
     try:
-        found_q: Any = estimator.project(X)
+        found_q: Any = estimator.project(X, prices="solve")  # a report is about all of X
         q = found_q if sequences is None else np.concatenate(found_q)
     except TiltfitError as error:
         notes = (f"The data could not be projected onto the constraints: {error}",)

@@ -245,7 +245,7 @@ def _predicted(view: View) -> tuple[IntArray, list[Statement]]:
 def _projected(view: View) -> tuple[IntArray, list[Statement]]:
     labels, said = _predicted(view)
     grounded = view.ground()
-    found = view.project(grounded)
+    found = view.project(grounded, "auto")
     if found is None:
         return labels, said
     here = view.model.structure.positions(grounded.touched)

@@ -53,11 +53,11 @@ class View:
             warnings.simplefilter("ignore", TiltfitWarning)
             return self.estimator.ground(self.beliefs)
 
-    def project(self, grounded: Grounded) -> Projected | None:
-        """q on the touched instances, prices solved here."""
+    def project(self, grounded: Grounded, prices: str = "solve") -> Projected | None:
+        """q on the touched instances, with prices solved here or as for ``project(X, prices=...)``."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TiltfitWarning)
-            return projected(self.model, self.potentials, self.marginals, grounded, "solve", {})
+            return projected(self.model, self.potentials, self.marginals, grounded, prices, self.estimator.prices_)
 
     @property
     def classes(self) -> list[Any]:
