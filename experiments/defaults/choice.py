@@ -11,7 +11,7 @@ from experiments.defaults.cells import Cell
 from experiments.defaults.settings import Setting
 from experiments.defaults.tasks import SIZES, TIMES_TEN, Task
 
-LISTED, LISTED_OF_KIND = 6, 3
+LISTED, LISTED_OF_KIND = 4, 2
 """The length of the shortlist, over all tasks and over those of a kind."""
 MOST_CHANGED = 0.01
 TIE = 0.005

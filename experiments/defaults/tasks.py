@@ -31,7 +31,7 @@ TENTH, WHOLE, TIMES_TEN = "n/10", "n", "n × 10"
 SIZES = (TENTH, WHOLE)
 """Of the data to learn from. ``n × 10``: every instance has weight ten."""
 
-Score = Callable[[Sequence[Any], Sequence[Any]], float]
+Score = Callable[[Any, Any], float]
 """Of the truth and the predicted labels."""
 
 
@@ -42,7 +42,7 @@ class Job:
 
     X: Any
     judged: Any
-    truth: Sequence[Any]
+    truth: Any
     constraints: Sequence[Constraint]
     classes: Sequence[str]
     score: Score
@@ -87,15 +87,15 @@ def some(n: int, size: str, run: int) -> npt.NDArray[np.intp]:
 # Documents
 
 
-def macro_f1(truth: Sequence[Any], predicted: Sequence[Any]) -> float:
+def macro_f1(truth: Any, predicted: Any) -> float:
     return float(f1_score(truth, predicted, average="macro"))
 
 
-def accuracy(truth: Sequence[Any], predicted: Sequence[Any]) -> float:
+def accuracy(truth: Any, predicted: Any) -> float:
     return float(accuracy_score(truth, predicted))
 
 
-def f1_of_spam(truth: Sequence[Any], predicted: Sequence[Any]) -> float:
+def f1_of_spam(truth: Any, predicted: Any) -> float:
     return float(f1_score(truth, predicted, pos_label="spam"))
 
 
@@ -104,8 +104,8 @@ def words(name: str) -> Callable[[int, str], Job]:
 
     def load(run: int, size: str) -> Job:
         split = development_split(name, run)
-        split = split.resize(str(len(split.texts) // 10), run) if size == TENTH else split
-        found = features(split, "tfidf", None)
+        split = split.take(some(len(split.texts), size, run))
+        found = features(split, "tfidf")
         named = {"feature_names": found.words}
         stated = found.constraints(split)
         return Job(found.train, found.judged, split.judged_labels, stated, split.classes, macro_f1, options=named)
@@ -130,19 +130,19 @@ def rules(name: str, score: Score) -> Callable[[int, str], Job]:
 def tickets(run: int, size: str) -> Job:
     """The demo's own statements."""
     split = development_split(TICKETS, run)
-    rows = some(len(split.texts), size, run)
-    texts = [split.texts[i] for i in rows]
-    return Job(texts, list(split.judged_texts), split.judged_labels, split.constraints, split.classes, macro_f1)
+    split = split.take(some(len(split.texts), size, run))
+    texts, judged = list(split.texts), list(split.judged_texts)
+    return Job(texts, judged, split.judged_labels, split.constraints, split.classes, macro_f1)
 
 
 # Sequences
 
 
-def token_accuracy(truth: Sequence[Any], predicted: Sequence[Any]) -> float:
+def token_accuracy(truth: Any, predicted: Any) -> float:
     return float(score_tags(truth, predicted).accuracy)
 
 
-def entity_f1(truth: Sequence[Any], predicted: Sequence[Any]) -> float:
+def entity_f1(truth: Any, predicted: Any) -> float:
     return float(score_tags(truth, predicted).segment.f1)
 
 
@@ -186,14 +186,17 @@ def marked(name: str) -> Callable[[int, str], Job]:
     return load
 
 
-def demo(run: int, size: str) -> Job:
+def demo(n_train: int = 300, n_test: int = 200) -> Callable[[int, str], Job]:
     """The demo's references and its own statements, without a label; its seed is left out."""
-    train, test = references.split(seed=run + 1)
-    rows = some(len(train), size, run)
-    return Job(
-        _rows([r.tokens for r in train], rows), [list(r.tokens) for r in test], [list(r.labels) for r in test],
-        list(ConstraintSet.of(references.CONSTRAINTS)), references.LABELS, token_accuracy, sequences=True,
-    )  # fmt: skip
+
+    def load(run: int, size: str) -> Job:
+        train, test = references.split(n_train, n_test, seed=run + 1)
+        texts = _rows([r.tokens for r in train], some(len(train), size, run))
+        tokens, labels = [list(r.tokens) for r in test], [list(r.labels) for r in test]
+        stated = list(ConstraintSet.of(references.CONSTRAINTS))
+        return Job(texts, tokens, labels, stated, references.LABELS, token_accuracy, sequences=True)
+
+    return load
 
 
 TASKS = (
@@ -206,10 +209,11 @@ TASKS = (
     Task("rules: sms", 2, rules("sms", f1_of_spam), "rules"),
     Task("rules: trec", 2, rules("trec", accuracy), "rules"),
     Task("tickets", 2, tickets, ""),
-    Task("Cora, few labels", 6, cora, "cora", sequences=True, labelled=True),
+    Task("Cora, few labels", 4, cora, "cora", sequences=True, labelled=True),
     Task("apartments", 1, ads, "apartments", sequences=True),
     Task("entities: laptop", 1, marked("laptop"), "entities", sequences=True),
     Task("entities: ncbi", 1, marked("ncbi"), "entities", sequences=True, large=True),
-    Task("references", 2, demo, "", sequences=True),
+    Task("references", 1, demo(100, 100), "", sequences=True),
 )
 """``folder``: of its data; generated ones have none."""
+QUICK_TASKS = (Task("tickets", 1, tickets, ""), Task("references", 1, demo(30, 20), "", sequences=True))
