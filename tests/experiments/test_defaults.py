@@ -321,7 +321,7 @@ def test_equal_fits_are_one_cell() -> None:
 def test_the_conclusions_follow_the_numbers() -> None:
     def score(cell: Cell) -> float:
         better = of(HARD if cell.task.sequences else SOFT, cell)
-        return 0.8 + 0.05 * better + (0.06 if of(SQUARE, cell) and cell.task.name == "labelled tokens" else 0.0)
+        return 0.8 + 0.05 * better + (0.07 if of(SQUARE, cell) and cell.task.name == "labelled tokens" else 0.0)
 
     found = made_up(score, lambda cell: {"met": 0.9 if not of(SQUARE, cell) else 0.2, "changed": 0.004})
     decided = MADE_UP.verdict(found)
@@ -330,7 +330,7 @@ def test_the_conclusions_follow_the_numbers() -> None:
     assert "meets 20% of the statements against 90%" in text
     assert "T = 0, on sequences that are not large: +5.0 (P = 10, T = 10,000) points" in text
     assert "at most 0.4% of the predictions" in text
-    assert exceptions(decided) == [f"Exception, *labelled tokens*: {SQUARE} is 1.0 points ahead."]
+    assert exceptions(decided) == [f"Exception, *labelled tokens*: {SQUARE} is 2.0 points ahead."]
     assert "| **P = 10, T = 0** |" in page(MADE_UP, found)
 
 
