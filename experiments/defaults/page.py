@@ -204,8 +204,14 @@ def _scores(plan: Plan, found: Finished, decided: Verdict, sequences: bool) -> s
     tasks = plan.of(sequences=sequences)
     small = [task for task in tasks if not task.large]
     settings = list({str(s.on(sequences=sequences)): s for s in reversed(plan.settings)}.values())[::-1]
-    behind, listed = losses(found, small, settings), plan.listed(found)
-    shown = {task: {s: figure(found, task, s) for s in settings if not task.large or s in listed} for task in tasks}
+    behind = losses(found, small, settings)
+    listed = {str(s.on(sequences=sequences)) for s in (*plan.listed(found), *plan.beside)}
+    shown = {
+        task: {
+            s: figure(found, task, s) for s in settings if not task.large or str(s.on(sequences=sequences)) in listed
+        }
+        for task in tasks
+    }
     rows = []
     for s in sorted(settings, key=lambda s: fmean(behind[s].values())):
         cells = [_score(shown[task], s) for task in tasks]
@@ -255,11 +261,15 @@ def intercepts(plan: Plan, found: Finished) -> str:
     if not strengths:
         return ""
     rows = []
-    for task in plan.of(large=False):
+    for task in plan.tasks:
         row = [task.name]
         for strength in strengths:
-            free, held = (figure(found, task, Setting(strength, kind)) for kind in (FREE, PENALISED))
-            row += [f"{free:.3f}", f"{held:.3f}", f"{100 * (free - held):+.1f}"]
+            pair = [Setting(strength, kind) for kind in (FREE, PENALISED)]
+            if all(Cell(task, 0, WHOLE, setting).key in found for setting in pair):
+                free, held = (figure(found, task, setting) for setting in pair)
+                row += [f"{free:.3f}", f"{held:.3f}", f"{100 * (free - held):+.1f}"]
+            else:
+                row += ["", "", ""]
         rows.append(row)
     head = [f"{name}, {strength}" for strength in strengths for name in ("free", "penalised", "gain")]
     means = []
@@ -272,8 +282,8 @@ def intercepts(plan: Plan, found: Finished) -> str:
         told = " and ".join(f"{100 * g:+.1f} ({s})" for g, s in zip(gains, strengths, strict=True))
         means.append(f"{told} points on {name}")
     text = (
-        "## Intercepts\n\nFree intercepts (of taggers: weights of plain transitions) against penalised ones, on the "
-        f"tasks that are not large: {', and '.join(means)} on average."
+        "## Intercepts\n\nFree intercepts (of taggers: weights of plain transitions) against penalised ones: "
+        f"{', and '.join(means)}, on average over the tasks that are not large."
     )
     return f"{_filled(text)}\n\n{table(['task', *head], rows)}"
 

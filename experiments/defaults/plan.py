@@ -55,6 +55,8 @@ class Plan:
     settings: tuple[Setting, ...] = SETTINGS
     always: tuple[Setting, ...] = (BEFORE,)
     """On the shortlist in any case."""
+    beside: tuple[Setting, ...] = (Setting(Bounded(10.0)),)
+    """Measured as the shortlist is, to show what intercepts do there; not to be chosen unless it is on the list."""
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -64,7 +66,7 @@ class Plan:
         return list(self._cells(self.of(large=False), self.settings, SIZES))
 
     def second(self, found: Finished) -> list[Cell]:
-        listed = self.listed(found)
+        listed = list(dict.fromkeys([*self.listed(found), *self.beside]))
         cells = self._cells(self.of(large=True), listed, SIZES)
         unlabelled = [task for task in self.tasks if not task.labelled]
         return [*cells, *self._cells(unlabelled, listed, (TIMES_TEN,), runs=1)]
@@ -106,4 +108,5 @@ QUICK = Plan(
     QUICK_TASKS,
     (Setting(Bounded(10.0)), Setting(Bounded(10.0, 10_000.0)), BEFORE),
     (BEFORE,),
+    (),
 )

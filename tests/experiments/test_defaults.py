@@ -219,6 +219,7 @@ MADE_UP = Plan(
     ),
     (SOFT, HARD, SQUARE),
     (SQUARE,),
+    (),
 )
 Figures = Callable[[Cell], dict[str, float]]
 
@@ -294,14 +295,14 @@ def test_a_pair_must_be_more_than_a_point_ahead(gap: float, pair: bool) -> None:
 
 def test_large_tasks_see_the_shortlist_alone() -> None:
     settings = tuple(Setting(Bounded(float(p))) for p in range(1, 12))
-    plan = Plan(MADE_UP.tasks, (*settings, BEFORE), (BEFORE,))
+    plan = Plan(MADE_UP.tasks, (*settings, BEFORE), (BEFORE,), ())
     first = {c.key: {"score": -c.setting.strength.pull if c.setting.intercepts == FREE else c.setting.strength.pull}
              for c in plan.first({}) if isinstance(c.setting.strength, Bounded)}  # fmt: skip
     first |= {c.key: {"score": -20.0} for c in plan.first({}) if isinstance(c.setting.strength, Square)}
     listed = plan.listed(first)
     assert BEFORE in listed
-    assert set(settings[:3]) <= set(listed)  # the best of documents
-    assert set(settings[-3:]) <= set(listed)  # the best of sequences
+    assert set(settings[:2]) <= set(listed)  # the best of documents
+    assert set(settings[-2:]) <= set(listed)  # the best of sequences
     second = plan.second(first)
     assert {cell.size for cell in second if not cell.task.large} == {TIMES_TEN}
     assert not any(cell.task.labelled for cell in second)
