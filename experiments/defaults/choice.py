@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean
 
 from experiments.command import Finished
@@ -76,20 +76,15 @@ class Summary:
 @dataclass(frozen=True)
 class Choice:
     """``summaries``: of the shortlist, the smallest loss first; ``allowed``: the largest change that was let pass;
-    ``chosen``: by the criterion."""
+    ``chosen``: by the criterion; ``regardless``: what it would be if changes did not count."""
 
     summaries: tuple[Summary, ...]
     allowed: float
     chosen: Summary
+    regardless: Summary
 
     def of(self, setting: Setting) -> Summary:
         return next(s for s in self.summaries if s.setting == setting)
-
-    @property
-    def tied(self) -> list[Summary]:
-        """Those that pass and are within half a point of the smallest loss."""
-        passing = [s for s in self.summaries if s.changed <= self.allowed]
-        return [s for s in passing if s.loss <= min(p.loss for p in passing) + TIE]
 
 
 def choose(found: Finished, tasks: Sequence[Task], listed: Sequence[Setting]) -> Choice:
@@ -111,8 +106,14 @@ def choose(found: Finished, tasks: Sequence[Task], listed: Sequence[Setting]) ->
     summaries.sort(key=lambda s: s.loss)
     smallest = min(s.changed for s in summaries)
     allowed = MOST_CHANGED if smallest <= MOST_CHANGED else smallest + TIE
-    choice = Choice(tuple(summaries), allowed, summaries[0])
-    return replace(choice, chosen=min(choice.tied, key=lambda s: (-round(s.met, 2), s.calibration)))
+    passing = [s for s in summaries if s.changed <= allowed]
+    return Choice(tuple(summaries), allowed, _best(passing), _best(summaries))
+
+
+def _best(summaries: Sequence[Summary]) -> Summary:
+    """The smallest loss; of those within half a point of it, the one that meets most."""
+    tied = [s for s in summaries if s.loss <= min(other.loss for other in summaries) + TIE]
+    return min(tied, key=lambda s: (-round(s.met, 2), s.calibration))
 
 
 @dataclass(frozen=True)

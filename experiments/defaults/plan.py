@@ -21,9 +21,9 @@ penalised ones for taggers, as is the default; P = 10 with T ∈ {0, 10,000} als
 Squares with penalised intercepts: unit β = 0.05 (the default before), unit β = 0.01 (the paper), support β ∈ {0.1, 1}.
 
 Before this was committed, P = 10 with T = 0 and 10,000 and the default before had been run once on some of the tasks,
-to see how long they take. When the documents that are not large were done, and before anybody had compared settings,
-the rest was cut to what the machine affords: four runs of Cora instead of six, 100 references once instead of 300
-twice, and a shortlist of four, two and two instead of six, three and three with all squares.
+to see how long they take. When the documents that are not large were done, and before the grid was tabulated, the rest
+was cut to what the machine affords: four runs of Cora instead of six, 100 references once instead of 300 twice, and a
+shortlist of four, two and two instead of six, three and three with all squares.
 """
 
 from __future__ import annotations

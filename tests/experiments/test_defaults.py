@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from benchmarks.corpora import data_root
 from benchmarks.labelled_words import load_task
-from experiments.command import Finished, run
+from experiments.command import DOCS, Finished, run
 from experiments.defaults import tasks
 from experiments.defaults.__main__ import experiment
 from experiments.defaults.cells import Cell, calibration_error, estimated, stated
@@ -27,6 +27,7 @@ from experiments.development import development_part, development_split, feature
 from tiltfit import TiltClassifier, TiltTagger, column, expect
 from tiltfit.demo.tickets import generate
 from tiltfit.demo.tickets import split as split_tickets
+from tiltfit.projections.components import PULL, PULL_OF_TOKENS
 
 CLASSES = ("fire", "water")
 SMALL = pytest.mark.filterwarnings("ignore::tiltfit.errors.TiltfitWarning")
@@ -266,6 +267,10 @@ def test_if_all_are_out_the_limit_is_half_a_point_above_the_smallest_change() ->
     common = MADE_UP.verdict(found).common
     assert common.allowed == pytest.approx(0.02 + TIE)
     assert common.chosen.setting == HARD
+    assert common.regardless.setting == SQUARE
+    text = " ".join(conclusions(MADE_UP, found, MADE_UP.verdict(found)).split())
+    assert "**no setting of the shortlist stays within 1%**, so the limit is 2.5%" in text
+    assert f"Without rule 2 it would be {SQUARE}" in text
 
 
 @pytest.mark.parametrize(("behind", "chosen"), [(0.004, SOFT), (0.006, HARD)])
@@ -330,7 +335,7 @@ def test_the_conclusions_follow_the_numbers() -> None:
     assert "**Documents: P = 10, T = 0. Sequences: P = 10, T = 10,000.**" in text
     assert "meets 20% of the statements against 90%" in text
     assert "T = 0, on sequences that are not large: +5.0 (P = 10, T = 10,000) points" in text
-    assert "at most 0.4% of the predictions" in text
+    assert "up to 0.4% of the predictions on documents. " in text
     assert exceptions(decided) == [f"Exception, *labelled tokens*: {SQUARE} is 2.0 points ahead."]
     assert "| **P = 10, T = 0** |" in page(MADE_UP, found)
 
@@ -341,3 +346,12 @@ def test_the_quick_run_prints_a_page(capsys: pytest.CaptureFixture[str]) -> None
     printed = capsys.readouterr().out
     assert "## The choice" in printed
     assert "| tickets | 160 | 1,600 |" in printed
+
+
+@pytest.mark.xfail(
+    reason="the page chooses squares, since no bounded pull is stable enough: to be decided", strict=True
+)
+def test_the_defaults_are_what_was_chosen() -> None:
+    chosen = json.loads((DOCS / "defaults.json").read_text(encoding="utf-8"))["summary"]
+    documents, sequences = Setting(Bounded(PULL)), Setting(Bounded(PULL, PULL_OF_TOKENS))
+    assert (chosen["documents"], chosen["sequences"]) == (str(documents), str(sequences))
