@@ -29,7 +29,7 @@ def plot(plan: Plan, found: Finished, path: Path) -> None:
         panel.set_xticks(range(len(OF_ALL)), [f"{t:,.0f}" for t in OF_ALL])
         panel.set_ylim(bottom=0)
         panel.set_title(name)
-        panel.set_xlabel("T: how the pull grows with the share that a statement speaks of")
+        panel.set_xlabel("T, growth of the pull with the share spoken of")
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("mean loss, points (tasks that are not large)")
     panels[1].legend(frameon=False, fontsize=8)
