@@ -25,6 +25,7 @@ EXPERIMENTS = (
     "online",
     "rivals",
     "defaults",
+    "believe",
 )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,7 @@ from sklearn.model_selection import train_test_split
 from tiltfit import Constraint, ConstraintSet, expect, feature
 from tiltfit.demo.tickets import CONSTRAINTS, generate
 from tiltfit.demo.tickets import split as split_tickets
-from tiltfit.features.text import LENGTH, fit_bag_of_words
+from tiltfit.features.text import fit_bag_of_words
 from tiltfit.language.texts import Word
 
 Labels = npt.NDArray[np.str_]
@@ -39,24 +38,10 @@ class Split:
     judged_texts: tuple[str, ...]
     judged_labels: Labels
     constraints: tuple[Constraint, ...]
-    times: int = 1
-    """The number of times that each text counts."""
 
-    def resize(self, size: str, seed: int) -> Split:
-        """Learn from ``all`` texts, from a number of them at random (smaller ones are part of larger ones), from
-        ``all + judged``: also from the texts (never the labels) of the judged side, or from ``all × k``: as many as if
-        each came k times.
-
-        The constraints stay: what people know does not depend on how many documents they have collected.
-        """
-        if size == "all":
-            return self
-        if size.startswith("all × "):
-            return replace(self, times=int(size.removeprefix("all × ")))
-        if size == "all + judged":
-            unknown = np.full(len(self.judged_texts), "")
-            return replace(self, texts=self.texts + self.judged_texts, labels=np.append(self.labels, unknown))
-        rows = np.random.default_rng(seed).permutation(len(self.texts))[: int(size)]
+    def take(self, rows: npt.NDArray[np.intp]) -> Split:
+        """Learn from some of the texts. The constraints stay: what people know does not depend on how many documents
+        they have collected."""
         return replace(self, texts=tuple(self.texts[i] for i in rows), labels=self.labels[rows])
 
 
@@ -68,25 +53,16 @@ class Features:
     train: sparse.csr_array
     judged: sparse.csr_array
 
-    def constraints(self, split: Split, *, true_targets: bool = False) -> list[Constraint]:
-        """The split's constraints, on columns instead of on words; a word that no text has cannot fire and is left out.
-
-        ``true_targets``: each with the label's true share among the texts with the word, instead of 0.9.
-        """
-        column = {name: j for j, name in enumerate(self.words)}
-        made = []
-        for constraint in split.constraints:
-            if not isinstance(constraint.given, Word) or constraint.given.text not in column:
-                continue
-            word = constraint.given.text
-            names = constraint.event.names
-            share = self._share(split.labels, column[word], names) if true_targets else TARGET
-            made.append(expect(*names, given=feature(word)).about(share))
-        return made
-
-    def _share(self, labels: Labels, column: int, names: tuple[Any, ...]) -> float:
-        rows = self.train[:, [column]].nonzero()[0]
-        return float(np.mean(np.isin(labels[rows], names)))
+    def constraints(self, split: Split) -> list[Constraint]:
+        """The split's constraints, on columns instead of on words; a word that no text has cannot fire and is left
+        out."""
+        words = set(self.words)
+        given = [(c.event.names, c.given) for c in split.constraints]
+        return [
+            expect(*names, given=feature(word.text)).about(TARGET)
+            for names, word in given
+            if isinstance(word, Word) and word.text in words
+        ]
 
 
 @lru_cache(maxsize=1)
@@ -97,13 +73,8 @@ def development_part(name: str) -> tuple[list[str], Labels]:
 
 
 @lru_cache(maxsize=1)
-def development_split(name: str, seed: int, size: str = "all") -> Split:
-    """Split the training part again, and state labelled words from the larger side; then ``Split.resize``."""
-    return _whole_split(name, seed).resize(size, seed)
-
-
-@lru_cache(maxsize=1)
-def _whole_split(name: str, seed: int) -> Split:
+def development_split(name: str, seed: int) -> Split:
+    """Split the training part again, and state labelled words from the larger side."""
     if name == TICKETS:
         return _tickets(seed)
     texts, labels = development_part(name)
@@ -121,21 +92,11 @@ def _whole_split(name: str, seed: int) -> Split:
     )
 
 
-def features(split: Split, weighting: str, length: float | None) -> Features:
-    """``tfidf``, ``counts``, ``binary`` as the library makes them, or ``log`` = 1 + log count.
-
-    ``length``: that of every document; None leaves it as it comes.
-    """
-    found = _bag(split, "counts" if weighting == "log" else weighting)
-    train, judged = found.train, found.judged
-    if weighting == "log":
-        train, judged = _logs(train), _logs(judged)
-    if weighting == "tfidf":
-        scale = (length or LENGTH) / LENGTH
-        return Features(found.words, train * scale, judged * scale)
-    if length is not None:
-        train, judged = _of_length(train, length), _of_length(judged, length)
-    return Features(found.words, train, judged)
+@lru_cache(maxsize=3)
+def features(split: Split, weighting: str) -> Features:
+    """``tfidf``, ``counts`` or ``binary``, as the library makes them."""
+    bag, train = fit_bag_of_words(split.texts, weighting)
+    return Features(bag.words, train, bag.transform(split.judged_texts))
 
 
 def _tickets(seed: int) -> Split:
@@ -151,22 +112,3 @@ def _tickets(seed: int) -> Split:
         np.array(judged.labels),
         tuple(stated),
     )
-
-
-@lru_cache(maxsize=3)
-def _bag(split: Split, weighting: str) -> Features:
-    bag, train = fit_bag_of_words(split.texts, weighting)
-    return Features(bag.words, train, bag.transform(split.judged_texts))
-
-
-def _logs(counts: sparse.csr_array) -> sparse.csr_array:
-    logs = counts.copy()
-    logs.data = 1 + np.log(logs.data)
-    return logs
-
-
-def _of_length(X: sparse.csr_array, length: float) -> sparse.csr_array:
-    lengths = np.sqrt(np.asarray(X.power(2).sum(axis=1)).ravel())
-    scaled = X.copy()
-    scaled.data *= np.repeat(length / np.where(lengths > 0, lengths, 1.0), np.diff(X.indptr))
-    return scaled

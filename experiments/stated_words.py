@@ -78,7 +78,7 @@ def usually(words: Sequence[StatedWord]) -> list[Constraint]:
 def scene(name: str, seed: int) -> Scene:
     """The benchmark's split (of collections without one: of this seed), tf-idf."""
     split = split_of(name, seed)
-    found = features(split, "tfidf", None)
+    found = features(split, "tfidf")
     column = {word: j for j, word in enumerate(found.words)}
     present = found.train.tocsc()
     ranked = []

@@ -1,30 +1,28 @@
-"""The defaults, chosen by experiment: ``python -m experiments.defaults [--quick] [--page] [--fresh]``.
+"""The defaults, chosen by experiment: ``python -m experiments.defaults [--quick] [--page] [--fresh] [--jobs N]``.
 
-Development splits only: see ``experiments.development``. ``--quick``: one small collection. A change of the mathematics
-calls for ``--fresh``.
+Training and development parts only; the criterion is in ``experiments.defaults.plan``. ``--quick``: the demo's
+generated data and three settings. A change of the mathematics calls for ``--fresh``.
 """
 
 import sys
+from functools import partial
 
-from experiments.command import Experiment, Finished, run
+from experiments.command import Experiment, run
 from experiments.defaults import plan as plans
-from experiments.defaults.cells import Scores
 from experiments.defaults.figure import plot
-from experiments.defaults.page import page
+from experiments.defaults.page import page, summary
 from experiments.defaults.plan import Plan
 
 
 def experiment(plan: Plan) -> Experiment:
-    def whole_page(found: Finished) -> str:
-        return page(plan, Scores(found))
-
     return Experiment(
         "defaults",
-        "Defaults, chosen by experiment",
-        tuple(plan.seeds),
-        (lambda _: plan.cells(),),
-        whole_page,
-        plot=plot(plan),
+        "Defaults, chosen once for everything",
+        tuple(dict.fromkeys(task.folder for task in plan.tasks if task.folder)),
+        plan.stages,
+        partial(page, plan),
+        partial(summary, plan),
+        partial(plot, plan),
     )
 
 

@@ -1,157 +1,142 @@
-"""One cell of a table: a setting, learned on one split, judged by macro-F1."""
+"""One cell: a setting on a task at one size, learned and scored."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import f1_score
+import numpy.typing as npt
 
-from experiments.command import Finished
-from experiments.development import TICKETS, Split, development_split, features
-from tiltfit import Constraint, TiltClassifier
-from tiltfit.data.inputs import TextInputs
-from tiltfit.methods.votes import majority_vote
+from experiments.defaults.settings import Bounded, Setting, Square
+from experiments.defaults.tasks import TENTH, TIMES_TEN, WHOLE, Job, Task, demo, tickets
+from tiltfit import TiltClassifier, TiltTagger
+from tiltfit.arrays import FloatArray
+from tiltfit.language.relations import About
+from tiltfit.language.sentences import describe
+from tiltfit.report.constraints import Entry
 
-# Alternation can need hundreds of rounds (EM's rate); where it does, its answer after these is what a user would see.
-ROUNDS = {"joint": 500, "alternating": 60}
-
-
-@dataclass(frozen=True)
-class Setting:
-    """The options that vary. ``length`` is None where documents keep the length their weighting gives them."""
-
-    scale: str = "unit"
-    beta: float = 0.01
-    alpha: float = 1.0
-    weighting: str = "tfidf"
-    length: float | None = 10.0
-    solver: str = "joint"
-    tol: float = 1e-3
-    true_targets: bool = False
-
-    def __str__(self) -> str:
-        text = f"{self.scale} β={self.beta:g}, α={self.alpha:g}, {self.vectorizer}, {self.solver}, tol={self.tol:g}"
-        return text + (", true targets" if self.true_targets else "")
-
-    @property
-    def vectorizer(self) -> str:
-        name = {"log": "log counts"}.get(self.weighting, self.weighting)
-        return name if self.length is None else f"{name} to length {self.length:g}"
+NEAR = 0.05
+"""A statement is met if the model is within five points of it."""
+BINS = 10
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The place where a setting (or a reference method) is tried."""
+    """``setting``: settled for the kind of the task (``Setting.on``)."""
 
-    collection: str
-    seed: int
-    method: Setting | str
-    size: str = "all"
+    task: Task
+    run: int
+    size: str
+    setting: Setting
 
     @property
     def key(self) -> str:
-        return f"{self.collection} | {self.seed} | {self.size} | {self.method}"
+        return f"{self.task.name} | {self.run} | {self.size} | {self.setting}"
 
     def measure(self) -> dict[str, Any]:
-        """Learn without a label (except ``all labels``), judge on the other side of the development split."""
-        split = development_split(self.collection, self.seed, self.size)
-        if isinstance(self.method, Setting):
-            return asdict(_constrained(split, self.method))
-        return asdict(REFERENCES[self.method](split))
+        """``score``; ``met``: the share of ``about`` statements within five points under the model; ``calibration``
+        error; ``rounds`` and processor ``seconds`` of ``fit``; ``n``: documents or sequences to learn from; and, for
+        ``n × 10``, the share of predictions that ``changed`` against ``n``."""
+        if self.size != TIMES_TEN:
+            return _once(self).figures
+        once = _once(replace(self, size=WHOLE))
+        often = _fitted(self.task.job(self.run, self.size), self.setting, weight=10.0)
+        return {**often.figures, "changed": float(np.mean(_flat(once.predicted) != _flat(often.predicted)))}
 
 
-@dataclass(frozen=True)
-class Score:
-    """``constraints``: how many act; ``seconds``: processor time of ``fit``; ``missed``: how far q stays from the
-    targets, on average."""
-
-    macro_f1: float
-    documents: int
-    constraints: int
-    seconds: float
-    rounds: int
-    converged: bool
-    missed: float = 0.0
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    figures: dict[str, Any]
+    predicted: Any
 
 
-class Scores:
-    """Finished scores by cell."""
-
-    def __init__(self, found: Finished) -> None:
-        self._found = found
-
-    def __getitem__(self, cell: Cell) -> Score:
-        return Score(**self._found[cell.key])
+@cache
+def _once(cell: Cell) -> _Fit:
+    """Kept, since what is counted ten times is compared with it."""
+    return _fitted(cell.task.job(cell.run, cell.size), cell.setting)
 
 
-def _constrained(split: Split, setting: Setting) -> Score:
-    if split.name == TICKETS:  # its conditions look at the texts: patterns, phrases, any of several words
-        classifier = _classifier(split.constraints, split, setting, None)
-        return _judge(classifier, split, list(split.texts), None, list(split.judged_texts), len(split.constraints))
-    data = features(split, setting.weighting, setting.length)
-    constraints = data.constraints(split, true_targets=setting.true_targets)
-    classifier = _classifier(constraints, split, setting, data.words)
-    return _judge(classifier, split, data.train, None, data.judged, len(constraints))
-
-
-def _classifier(
-    constraints: Sequence[Constraint], split: Split, setting: Setting, names: Sequence[str] | None
-) -> TiltClassifier:
-    return TiltClassifier(
-        constraints,
-        classes=split.classes,
-        feature_names=names,
-        solver=setting.solver,
-        scale=setting.scale,
-        alpha=setting.alpha,
-        beta=setting.beta,
-        max_iter=ROUNDS[setting.solver],
-        tol=setting.tol,
-        n_jobs=1,
-    )
-
-
-def _voted(split: Split) -> Score:
-    """Logistic regression (the supervised classifier) on the texts that a majority vote labels."""
-    data = features(split, "tfidf", None)
-    votes = majority_vote(split.constraints, TextInputs(split.texts), split.classes)
-    labels = np.array(split.classes)[votes.winner[votes.decided]]
-    classifier = TiltClassifier(classes=split.classes, n_jobs=1)
-    return _judge(classifier, split, data.train[votes.decided], labels, data.judged, len(split.constraints))
-
-
-def _supervised(split: Split) -> Score:
-    data = features(split, "tfidf", None)
-    return _judge(
-        TiltClassifier(classes=split.classes, n_jobs=1), split, data.train, split.labels, data.judged, constraints=0
-    )
-
-
-REFERENCES: dict[str, Callable[[Split], Score]] = {
-    "majority vote, then regression": _voted,
-    "all labels": _supervised,
-}
-
-
-def _judge(classifier: TiltClassifier, split: Split, X: object, y: object, judged: object, constraints: int) -> Score:
+def _fitted(job: Job, setting: Setting, weight: float | None = None) -> _Fit:
+    estimator = estimated(job, setting)
+    _compile(sequences=job.sequences)
+    n = _size(job.X)
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constraints not met, rounds used up: part of what is measured
-        classifier.fit(X, y, sample_weight=None if split.times == 1 else np.full(len(split.texts), float(split.times)))
+        estimator.fit(job.X, job.y, sample_weight=None if weight is None else np.full(n, weight))
     seconds = time.process_time() - started
-    f1 = f1_score(split.judged_labels, classifier.predict(judged), average="macro")
-    missed = [entry.violation for entry in classifier.constraint_report_]
-    return Score(
-        macro_f1=float(f1),
-        documents=len(split.texts) * split.times,
-        constraints=constraints,
-        seconds=seconds,
-        rounds=classifier.n_iter_,
-        converged=bool(classifier.converged_),
-        missed=float(np.mean(missed)) if missed else 0.0,
+    predicted, best, sure = _predicted(job, estimator)
+    met = [e.model_violation <= NEAR for e in stated(estimator) if e.model_violation is not None]
+    figures = {
+        "score": job.score(job.truth, predicted),
+        "met": float(np.mean(met)),
+        "calibration": calibration_error(sure, _flat(job.truth) == best),
+        "rounds": estimator.n_iter_,
+        "seconds": seconds,
+        "converged": bool(estimator.converged_),
+        "n": n,
+        "statements": len(met),
+    }
+    return _Fit(figures, predicted)
+
+
+@cache
+def _compile(*, sequences: bool) -> None:
+    """Fit to a few generated data, so that compilation does not count as learning time."""
+    few = demo()(0, TENTH) if sequences else tickets(0, TENTH)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # words that so few do not have
+        for strength in (Bounded(10.0), Square("unit", 0.05)):
+            fitted = estimated(few, Setting(strength).on(sequences=sequences)).fit(few.X)
+            _predicted(few, fitted)
+
+
+def estimated(job: Job, setting: Setting) -> TiltClassifier | TiltTagger:
+    """The estimator of a setting, not yet fitted."""
+    constraints = setting.strength.restated(job.constraints, job.sample())
+    kind = TiltTagger if job.sequences else TiltClassifier
+    return kind(constraints, classes=list(job.classes), n_jobs=1, **setting.parameters, **job.options)
+
+
+def stated(estimator: TiltClassifier | TiltTagger) -> list[Entry]:
+    """The entries of the statements ``about`` a share, not about a number."""
+    shares = {describe(c, estimator.unit_) for c in estimator.constraints_ if isinstance(c.relation, About)}
+    return [e for e in estimator.constraint_report_ if e.sentence in shares and not e.counts]
+
+
+def calibration_error(sure: FloatArray, right: npt.NDArray[np.bool_]) -> float:
+    """Σ_b n_b·|accuracy_b − confidence_b| / n over ten bins of the top probability.
+
+    >>> calibration_error(np.array([0.95, 0.91]), np.array([True, False])).__round__(2)
+    0.43
+    """
+    bins = np.minimum((sure * BINS).astype(np.intp), BINS - 1)
+    gaps = np.bincount(bins, weights=sure - right, minlength=BINS)
+    return float(np.abs(gaps).sum() / len(sure))
+
+
+def _predicted(job: Job, estimator: Any) -> tuple[Any, Any, FloatArray]:
+    """Labels; and of every document or token the most probable label and its probability (of sequences, the most
+    probable one as a whole may have others)."""
+    p = (
+        np.concatenate(estimator.predict_marginals(job.judged))
+        if job.sequences
+        else estimator.predict_proba(job.judged)
     )
+    best = estimator.classes_[p.argmax(axis=1)]
+    return estimator.predict(job.judged) if job.sequences else best, best, p.max(axis=1)
+
+
+def _flat(labels: Any) -> npt.NDArray[Any]:
+    """One label per document or token."""
+    if len(labels) and isinstance(labels[0], str):
+        return np.asarray(labels)
+    return np.array([label for row in labels for label in row])
+
+
+def _size(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else int(getattr(X, "n_sequences", 0) or len(X))

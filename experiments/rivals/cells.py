@@ -182,7 +182,7 @@ def split_of(name: str, seed: int, *, development: bool = False) -> Split:
 @lru_cache(maxsize=1)
 def _counts(split: Split, tokens: str = WORDS) -> Features:
     if tokens == WORDS:
-        return features(split, "counts", None)
+        return features(split, "counts")
     counter = CountVectorizer(token_pattern=PATTERNS[tokens], dtype=np.float64)
     train = sparse.csr_array(counter.fit_transform(split.texts))
     words = tuple(counter.get_feature_names_out().tolist())

@@ -36,5 +36,5 @@ def elements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def _forget() -> None:
-    for cached in (stated_words.scene, rivals_cells.split_of, development._bag):
+    for cached in (stated_words.scene, rivals_cells.split_of, development.features):
         cached.cache_clear()

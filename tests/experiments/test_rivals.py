@@ -46,8 +46,7 @@ def _forget() -> None:
     for cached in (
         development.development_part,
         development.development_split,
-        development._whole_split,
-        development._bag,
+        development.features,
         rivals_cells.split_of,
         rivals_cells._counts,
         rivals_cells._stopped,

@@ -1,0 +1,1 @@
+"""What a user gets without turning a knob: ``python -m experiments.believe``; docs/believe.md."""
