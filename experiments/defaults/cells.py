@@ -87,7 +87,7 @@ def _fitted(job: Job, setting: Setting, weight: float | None = None) -> _Fit:
 @cache
 def _compile(*, sequences: bool) -> None:
     """Fit to a few generated data, so that compilation does not count as learning time."""
-    few = demo()(0, TENTH) if sequences else tickets(0, TENTH)
+    few = demo(300, 200, 0, TENTH) if sequences else tickets(0, TENTH)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # words that so few do not have
         for strength in (Bounded(10.0), Square("unit", 0.05)):

@@ -15,6 +15,7 @@ from experiments.defaults.choice import MOST_CHANGED, PAIR, TIE, Choice, Summary
 from experiments.defaults.plan import BEFORE, INTERCEPTS, OF_ALL, Plan
 from experiments.defaults.settings import FREE, PENALISED, Bounded, Setting
 from experiments.defaults.tasks import SIZES, TENTH, TIMES_TEN, WHOLE
+from tiltfit.projections.components import PULL, PULL_OF_TOKENS
 
 EXCEPTION = 0.01
 """A task is an exception if the chosen setting is further behind its best one."""
@@ -67,6 +68,23 @@ Means over tasks; losses in points. *Met*: the share of `about` statements that 
 every instance counts ten times (tasks without labels). Seconds are processor time of `fit` on one core.
 """
 
+BUILT_IN = """\
+## What is built in
+
+Documents: P = {pull:g}, T = 0, free intercepts. Sequences: P = {pull:g}, T = {tokens:,.0f} (T/n at most {pull:g}),
+penalised transitions. **That is not what the criterion chooses.** Why the library departs from it:
+
+- Rule 2 decides for squares, although no setting does what it asks for. Without it documents would have P = 10, T = 0
+  with penalised intercepts, which is within a tie of the square.
+- That `about(0.9)` ends at about 90 % is what people rely on. Squares meet far fewer statements (see *met*).
+- On sequences P = 10, T = 10,000 loses no more than the square with support β = 0.1, and meets more.
+- Free intercepts cost points with a tenth of the documents (last table), and hardly any with all. They are kept for
+  probabilities and proportions: over seven sets of texts (first split, all documents, sharpened) the mean calibration
+  error is 0.056 with free and 0.067 with penalised intercepts, and of 500 messages with five words at 90 % and "about
+  13 % are spam" the model has 18 % spam with free intercepts and 21 % with penalised ones.
+- References at n/10 have fewer than 1,000 tokens; their cells were measured before T/n was limited.
+"""
+
 FORMER_PAGE = """\
 ## What the former page showed
 
@@ -90,6 +108,7 @@ def page(plan: Plan, found: Finished) -> str:
         *scores(plan, found, decided),
         sizes(plan, found, decided),
         intercepts(plan, found),
+        BUILT_IN.format(pull=PULL, tokens=PULL_OF_TOKENS).strip(),
         FORMER_PAGE.format(commit=FORMER).strip(),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"

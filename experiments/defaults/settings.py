@@ -1,6 +1,6 @@
 """How strong a statement is that does not say so itself: the settings that are compared.
 
-    bounded pull   U = w·|m − u|,        w = P + T·c/n     c its support, n the documents or tokens
+    bounded pull   U = w·|m − u|,        w = P + T·c/n     c its support, n the documents or tokens (T/n at most 10)
     square         U = (m − u)²/2β       β that of a statement (unit) or β/c (support)
 
 and whether intercepts (of taggers: the weights of plain transitions) are free of α.
@@ -14,7 +14,7 @@ from typing import Any
 
 from tiltfit import Constraint
 from tiltfit.language.relations import About, DistributedAs
-from tiltfit.projections.components import Strength, components, on_sample, with_rows
+from tiltfit.projections.components import PULL, Strength, components, on_sample, with_rows
 from tiltfit.samples.sample import Sample
 
 AUTO, FREE, PENALISED = "auto", "free", "penalised"
@@ -43,7 +43,8 @@ class Bounded:
         relation, c = constraint.relation, support(constraint, sample)
         if c == 0:
             return constraint
-        w = self.pull + self.of_all * c / float(sample.position_weight.sum())
+        each = self.of_all / float(sample.position_weight.sum())
+        w = self.pull + c * (min(each, PULL) if sample.is_sequences else each)
         if isinstance(relation, About):
             return replace(constraint, relation=replace(relation, penalty="l1"), beta=1 / w)
         # Generalised KL is no distance: as hard a pull where it is half a unit off.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -99,32 +99,24 @@ def f1_of_spam(truth: Any, predicted: Any) -> float:
     return float(f1_score(truth, predicted, pos_label="spam"))
 
 
-def words(name: str) -> Callable[[int, str], Job]:
+def words(name: str, run: int, size: str) -> Job:
     """The most informative words of each label, at 0.9."""
-
-    def load(run: int, size: str) -> Job:
-        split = development_split(name, run)
-        split = split.take(some(len(split.texts), size, run))
-        found = features(split, "tfidf")
-        named = {"feature_names": found.words}
-        stated = found.constraints(split)
-        return Job(found.train, found.judged, split.judged_labels, stated, split.classes, macro_f1, options=named)
-
-    return load
+    split = development_split(name, run)
+    split = split.take(some(len(split.texts), size, run))
+    found = features(split, "tfidf")
+    named = {"feature_names": found.words}
+    stated = found.constraints(split)
+    return Job(found.train, found.judged, split.judged_labels, stated, split.classes, macro_f1, options=named)
 
 
-def rules(name: str, score: Score) -> Callable[[int, str], Job]:
+def rules(name: str, score: Score, run: int, size: str) -> Job:
     """Each rule at 0.9."""
-
-    def load(run: int, size: str) -> Job:
-        train = voted_texts(name, "train")
-        rows = np.arange(len(train.texts))
-        learned, judged = train_test_split(rows, test_size=0.3, random_state=run, stratify=train.labels)
-        ours = train.take(learned[some(len(learned), size, run)])
-        theirs, classes = train.take(judged), np.unique(train.labels).tolist()
-        return Job(list(ours.texts), list(theirs.texts), theirs.labels, ours.constraints(), classes, score)
-
-    return load
+    train = voted_texts(name, "train")
+    rows = np.arange(len(train.texts))
+    learned, judged = train_test_split(rows, test_size=0.3, random_state=run, stratify=train.labels)
+    ours = train.take(learned[some(len(learned), size, run)])
+    theirs, classes = train.take(judged), np.unique(train.labels).tolist()
+    return Job(list(ours.texts), list(theirs.texts), theirs.labels, ours.constraints(), classes, score)
 
 
 def tickets(run: int, size: str) -> Job:
@@ -175,45 +167,37 @@ def ads(run: int, size: str) -> Job:
     )  # fmt: skip
 
 
-def marked(name: str) -> Callable[[int, str], Job]:
+def marked(name: str, run: int, size: str) -> Job:
     """Each source at 0.9, and O at 0.97 where no source speaks."""
-
-    def load(run: int, size: str) -> Job:
-        train, valid = entities(name, "train"), entities(name, "valid")
-        ours = train.take(some(len(train.tags), size, run))
-        return Job(ours.X, valid.X, valid.tags, ours.constraints(), train.classes, entity_f1, sequences=True)
-
-    return load
+    train, valid = entities(name, "train"), entities(name, "valid")
+    ours = train.take(some(len(train.tags), size, run))
+    return Job(ours.X, valid.X, valid.tags, ours.constraints(), train.classes, entity_f1, sequences=True)
 
 
-def demo(n_train: int = 300, n_test: int = 200) -> Callable[[int, str], Job]:
+def demo(n_train: int, n_test: int, run: int, size: str) -> Job:
     """The demo's references and its own statements, without a label; its seed is left out."""
-
-    def load(run: int, size: str) -> Job:
-        train, test = references.split(n_train, n_test, seed=run + 1)
-        texts = _rows([r.tokens for r in train], some(len(train), size, run))
-        tokens, labels = [list(r.tokens) for r in test], [list(r.labels) for r in test]
-        stated = list(ConstraintSet.of(references.CONSTRAINTS))
-        return Job(texts, tokens, labels, stated, references.LABELS, token_accuracy, sequences=True)
-
-    return load
+    train, test = references.split(n_train, n_test, seed=run + 1)
+    texts = _rows([r.tokens for r in train], some(len(train), size, run))
+    tokens, labels = [list(r.tokens) for r in test], [list(r.labels) for r in test]
+    stated = list(ConstraintSet.of(references.CONSTRAINTS))
+    return Job(texts, tokens, labels, stated, references.LABELS, token_accuracy, sequences=True)
 
 
 TASKS = (
-    Task("words: youtube", 2, words("youtube"), "youtube"),
-    Task("words: movie", 2, words("movie"), "movie"),
-    Task("words: webkb", 2, words("webkb"), "webkb"),
-    Task("words: sector", 1, words("sector"), "sector", large=True),
-    Task("words: 20newsgroups", 1, words("20newsgroups"), "20newsgroups", large=True),
-    Task("rules: youtube", 2, rules("youtube", accuracy), "youtube"),
-    Task("rules: sms", 2, rules("sms", f1_of_spam), "rules"),
-    Task("rules: trec", 2, rules("trec", accuracy), "rules"),
+    Task("words: youtube", 2, partial(words, "youtube"), "youtube"),
+    Task("words: movie", 2, partial(words, "movie"), "movie"),
+    Task("words: webkb", 2, partial(words, "webkb"), "webkb"),
+    Task("words: sector", 1, partial(words, "sector"), "sector", large=True),
+    Task("words: 20newsgroups", 1, partial(words, "20newsgroups"), "20newsgroups", large=True),
+    Task("rules: youtube", 2, partial(rules, "youtube", accuracy), "youtube"),
+    Task("rules: sms", 2, partial(rules, "sms", f1_of_spam), "rules"),
+    Task("rules: trec", 2, partial(rules, "trec", accuracy), "rules"),
     Task("tickets", 2, tickets, ""),
     Task("Cora, few labels", 4, cora, "cora", sequences=True, labelled=True),
     Task("apartments", 1, ads, "apartments", sequences=True),
-    Task("entities: laptop", 1, marked("laptop"), "entities", sequences=True),
-    Task("entities: ncbi", 1, marked("ncbi"), "entities", sequences=True, large=True),
-    Task("references", 1, demo(100, 100), "", sequences=True),
+    Task("entities: laptop", 1, partial(marked, "laptop"), "entities", sequences=True),
+    Task("entities: ncbi", 1, partial(marked, "ncbi"), "entities", sequences=True, large=True),
+    Task("references", 1, partial(demo, 100, 100), "", sequences=True),
 )
 """``folder``: of its data; generated ones have none."""
-QUICK_TASKS = (Task("tickets", 1, tickets, ""), Task("references", 1, demo(30, 20), "", sequences=True))
+QUICK_TASKS = (Task("tickets", 1, tickets, ""), Task("references", 1, partial(demo, 30, 20), "", sequences=True))

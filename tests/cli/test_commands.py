@@ -98,6 +98,13 @@ def test_training_without_labels_says_what_it_did(trained: Path) -> None:
     assert "puck" in out
     assert "Saved" in out
     assert all(len(line) <= 100 for line in out.splitlines() if "Saved" not in line and "Read" not in line)
+    assert "Sharpness 1 (a factor of all scores): too little to choose it by" in out
+
+
+def test_notes_are_below_wide_tables_too(trained: Path, tmp_path: Path) -> None:
+    arguments = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
+    out = CliRunner(env={"COLUMNS": "160"}).invoke(app, [str(a) for a in arguments]).stdout
+    assert "Sharpness 1 (a factor of all scores): too little to choose it by" in out
 
 
 def test_train_json(trained: Path, tmp_path: Path) -> None:

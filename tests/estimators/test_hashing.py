@@ -135,7 +135,10 @@ def test_starts() -> None:
     clf = classifier(warm_start=True).fit(TEXTS)
     rounds = clf.n_iter_
     assert clf.fit(TEXTS).n_iter_ <= 5 < rounds
-    assert classifier(init=clf).fit([*TEXTS, "aardvarks have a bat"]).n_iter_ <= rounds
+    more = [*TEXTS, "aardvarks have a bat"]
+    warm, cold = ([r.objective for r in classifier(init=init).fit(more).history_] for init in (clf, None))
+    assert warm[0] - warm[-1] < 0.02 * (cold[0] - cold[-1])
+    assert warm[-1] == pytest.approx(cold[-1], rel=1e-4)
     assert classifier(init=(clf.coef_, clf.intercept_)).fit(TEXTS).n_iter_ <= 5
     with pytest.raises(DataError, match="features hashed into 262144 columns, but this fit has a vocabulary"):
         TiltClassifier(CONSTRAINTS, init=clf).fit(TEXTS)

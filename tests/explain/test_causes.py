@@ -52,7 +52,7 @@ def test_parts_sum_to_the_log_odds_of_the_model(classifier, top):
 @pytest.mark.parametrize("project", [False, True])
 def test_statements_sum_to_what_the_projection_adds(classifier, project):
     q, found = (
-        classifier.project(TEXTS, prices="solve" if project else "fitted"),
+        classifier.project(TEXTS),
         why(classifier, TEXTS, project=project),
     )
     for shares, cause in zip(q[:-1], found[:-1], strict=True):  # the last has a rule

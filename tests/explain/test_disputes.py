@@ -68,7 +68,7 @@ def test_documents_by_the_formula(classifier):
 
 def quiet_projection(classifier):
     with pytest.warns(match="rests"):
-        return classifier.project(TEXTS)
+        return classifier.project(TEXTS, prices="solve")
 
 
 def test_known_labels_are_left_out_and_groups_have_their_own_prices(classifier):
@@ -76,12 +76,15 @@ def test_known_labels_are_left_out_and_groups_have_their_own_prices(classifier):
     assert all(fight.index > 0 for entry in disputes(classifier, TEXTS, y) for fight in entry.fights)
     X = {"town": np.array(["x", "y"] * 6), "v": np.arange(12.0)}
     said = expect("yes", per=column("town")).about(0.8, name="towns")
-    fitted = TiltClassifier([said], classes=["no", "yes"], vectorizer="tfidf").fit(X | {"text": ["a", "b c"] * 6})
+    fitted = TiltClassifier([said], classes=["no", "yes"], vectorizer="tfidf", **PLAIN).fit(
+        X | {"text": ["a", "b c"] * 6}
+    )
     found = disputes(fitted, X | {"text": ["a", "b c"] * 6}, top=12)[0]
     prices = {(f.index % 2, round(f.price, 9)) for f in found.fights}
     assert len(prices) == 2
 
 
+PLAIN = {"beta": 0.05, "penalize_intercept": True}
 SEQUENCES = [["big", "room", ",", "call", "Ann"], ["call", "Bob"], ["big", "call", "room"], ["room", ",", "call"]]
 ABOUT = [
     expect("contact", given=word("call")).about(0.95, name="call"),
@@ -94,7 +97,7 @@ ABOUT = [
 
 
 def test_tokens_edges_and_whole_sequences_by_all_label_sequences():
-    tagger = TiltTagger(ABOUT, inference="exact").fit(SEQUENCES)
+    tagger = TiltTagger(ABOUT, beta=0.05, inference="exact").fit(SEQUENCES)
     found = {entry.title: entry for entry in disputes(tagger, SEQUENCES, top=99)}
     assert list(found) == [entry.title for entry in tagger.constraint_report_]
     ways = [[(dict(enumerate(y)), list(y), p) for y, p in tagger.predict_k_best([s], 64)[0]] for s in SEQUENCES]

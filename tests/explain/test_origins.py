@@ -23,7 +23,8 @@ Y = [None, None, None, None, None, None, None, "baseball"]
 
 @pytest.fixture(scope="module")
 def classifier() -> TiltClassifier:
-    return TiltClassifier(SAID, alpha=2.0, gamma=0.7, vectorizer="binary", tol=1e-9).fit(TEXTS, Y)
+    settings = {"alpha": 2.0, "beta": 0.05, "gamma": 0.7, "penalize_intercept": True, "revise": None}
+    return TiltClassifier(SAID, vectorizer="binary", tol=1e-9, **settings).fit(TEXTS, Y)
 
 
 def test_parts_sum_to_the_weights_and_little_is_left(classifier):
@@ -79,7 +80,7 @@ def test_sequences_with_edges_groups_of_labels_and_prices_of_their_own():
         expect.end("size", per="sequence").about(0.3, name="end"),
     ]
     y = [None, ["contact", None], None, ["size", "size", "contact"]]
-    fitted = TiltTagger(said, classes=["contact", "size"], tol=1e-8).fit(SEQUENCES, y)
+    fitted = TiltTagger(said, classes=["contact", "size"], beta=0.05, tol=1e-8).fit(SEQUENCES, y)
     found = list(origins(fitted, SEQUENCES, y))
     assert [origin.kind for origin in found[:2]] == ["labels", "rule"]
     assert {origin.name for origin in found[2:-1]} <= {"call", "commas", "stay", "once", "end"}

@@ -112,15 +112,19 @@ def test_it_is_the_covariance_of_eq_12():
     np.testing.assert_allclose(term(weights).gradient, expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("penalised", [True, False], ids=["penalised", "free"])
 @pytest.mark.parametrize("y", [None, HALF], ids=["none", "some"])
-def test_at_the_end_nothing_can_be_gained(y):
-    fitted = TiltClassifier(DOCUMENTS["l2"], method="ge", vectorizer="counts", tol=1e-9).fit(TEXTS, y)
+def test_at_the_end_nothing_can_be_gained(y, penalised):
+    options = {"method": "ge", "vectorizer": "counts", "tol": 1e-9, "penalize_intercept": penalised}
+    fitted = TiltClassifier(DOCUMENTS["l2"], **options).fit(TEXTS, y)
     assert fitted.converged_
-    problem, term = caught(TiltClassifier(DOCUMENTS["l2"], method="ge", vectorizer="counts"), TEXTS, y)
+    problem, term = caught(TiltClassifier(DOCUMENTS["l2"], **options), TEXTS, y)
+    ridge = np.ones(problem.model.n_weights)
+    ridge[-2:] = penalised  # the intercepts come last
     labelled = problem.take(problem.labelled)
 
     def value(flat):
-        loss = labelled.evaluate(flat, None, 1e-8).value if y else 0.5 * flat @ flat
+        loss = labelled.evaluate(flat, None, 1e-8).value if y else 0.5 * flat @ (ridge * flat)
         return loss + term(flat).value
 
     flat = np.concatenate([fitted.coef_.T.ravel(), fitted.intercept_])

@@ -19,6 +19,7 @@ from tiltfit import TiltClassifier, column, expect, feature
 pytestmark = pytest.mark.filterwarnings("ignore:Neither a label nor a constraint")
 
 CLASSES, ALPHA = ["a", "b", "c"], 0.5
+OPTIONS = {"classes": CLASSES, "alpha": ALPHA, "penalize_intercept": True}  # α‖λ‖² is of all weights
 RNG = np.random.default_rng(5)
 TABLE = pd.DataFrame(
     {"u": RNG.normal(size=6), "v": RNG.normal(size=6), "fires": [1, 1, 1, 1, 0, 0], "group": [0, 0, 1, 1, 1, 1]}
@@ -82,7 +83,7 @@ def nothing(q):
 
 
 def check(said, value: float, flat, *, value_tol: float = 2e-5) -> None:
-    found = TiltClassifier(said, classes=CLASSES, alpha=ALPHA, tol=1e-6).fit(TABLE)
+    found = TiltClassifier(said, **OPTIONS, tol=1e-6).fit(TABLE)
     assert found.objective_ == pytest.approx(value, abs=value_tol)
     np.testing.assert_allclose(found.predict_log_proba(TABLE), log_p(flat), atol=5e-3)
 
@@ -147,7 +148,7 @@ def test_group_proportions_are_stated_by_column(shares):
 def test_labels_and_sets_are_exact_measurements_of_one_row():
     """Σ_i D(q_i‖p) with q_i within the set is −log p(set), the marginal likelihood."""
     y = ["a", None, None, {"a", "b"}, None, "c"]
-    found = TiltClassifier(classes=CLASSES, alpha=ALPHA, tol=1e-9).fit(TABLE, y)
+    found = TiltClassifier(**OPTIONS, tol=1e-9).fit(TABLE, y)
 
     def likelihood(flat):
         p = np.exp(log_p(flat))

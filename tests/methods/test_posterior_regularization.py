@@ -33,6 +33,7 @@ LABELS = {
     "mixed": [["a", "b", "b"], None, None, ["a", "a"], None],
     "partly": [["a", "b", "b"], None, [None, "b", None, None], ["a", None], None],
 }
+PRIOR = {"penalize_intercept": True}  # the pseudo-count α is that of classes, too
 TEXTS = ["x y x", "z", "y z z x", "x x", "y", "z y", "x z", "y y"]
 
 
@@ -135,8 +136,9 @@ def test_a_round_of_an_hmm_is_an_em_step(labels):
         assert got == pytest.approx(share, rel=1e-10), key
 
 
+@pytest.mark.parametrize("penalised", [True, False])
 @pytest.mark.parametrize("model", ["naive_bayes", "bernoulli_naive_bayes"])
-def test_a_round_of_naive_bayes_is_an_em_step(model):
+def test_a_round_of_naive_bayes_is_an_em_step(model, penalised):
     X = np.array([[text.split().count(w) for w in "xyz"] for text in TEXTS], dtype=float)
     X = X if model == "naive_bayes" else 1.0 * (X > 0)
     labels, weight = ["a", None, None, "b", *[None] * 4], np.linspace(0.5, 2, 8)
@@ -144,7 +146,7 @@ def test_a_round_of_naive_bayes_is_an_em_step(model):
 
     def fitted(rounds):
         clf = TiltClassifier(model=model, method="em", classes=["a", "b"], alpha=0.3, gamma=0.6, max_iter=rounds,
-                             tol=1e-12)  # fmt: skip
+                             tol=1e-12, penalize_intercept=penalised)  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NotConvergedWarning)
             return clf.fit(X, labels, sample_weight=weight)
@@ -154,7 +156,8 @@ def test_a_round_of_naive_bayes_is_an_em_step(model):
     q[list(known)] = np.eye(2)[list(known.values())]
     q *= np.where(np.isin(np.arange(8), list(known)), weight, 0.6 * weight)[:, None]
     size, seen = q.sum(axis=0), X.T @ q
-    prior = np.log((size + 0.3) / (size + 0.3).sum())
+    many = size + 0.3 * penalised
+    prior = np.log(many / many.sum())
     if model == "naive_bayes":
         coef, intercept = np.log((seen + 0.3) / (seen + 0.3).sum(axis=0)), prior
     else:
@@ -191,6 +194,7 @@ def test_the_likelihood_of_naive_bayes_never_falls(data):
         random_state=0,
         tol=1e-6,
         max_iter=100,
+        **PRIOR,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # two classes without a label; EM is slow
@@ -230,7 +234,8 @@ STATED = {
 @pytest.mark.parametrize("stated", sorted(STATED))
 @pytest.mark.parametrize("labels", [None, ["a", *[None] * 6, "b"]], ids=["no labels", "some labels"])
 def test_posterior_regularization_falls_at_every_half_step(model, stated, labels):
-    clf = TiltClassifier(STATED[stated], classes=["a", "b"], model=model, alpha=0.1, gamma=0.7).fit(TEXTS, labels)
+    clf = TiltClassifier(STATED[stated], classes=["a", "b"], model=model, alpha=0.1, gamma=0.7, **PRIOR)
+    clf.fit(TEXTS, labels)
     assert clf.converged_
     falls(clf.history_, 1e-7)  # projections are solved to 1e-6
     q = clf.project(TEXTS, labels)
@@ -244,7 +249,8 @@ def test_posterior_regularization_falls_at_every_half_step(model, stated, labels
 @pytest.mark.parametrize("per", ["soft", "hard", "per instance"])
 def test_the_objective_is_what_its_definition_says(per):
     labels, gamma, alpha = ["a", *[None] * 6, "b"], 0.7, 0.2
-    clf = TiltClassifier(STATED[per], classes=["a", "b"], model="naive_bayes", alpha=alpha, gamma=gamma, beta=0.3)
+    stated = {"beta": 0.3, "revise": None, **PRIOR}
+    clf = TiltClassifier(STATED[per], classes=["a", "b"], model="naive_bayes", alpha=alpha, gamma=gamma, **stated)
     clf.fit(TEXTS, labels)
     X = np.array([[text.split().count(w) for w in "xyz"] for text in TEXTS], dtype=float)
     joint = X @ clf.coef_.T + clf.intercept_

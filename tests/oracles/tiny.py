@@ -183,10 +183,10 @@ def _counted(x: Sequence[str], y: Sequence[int]) -> np.ndarray:
 def estimator(world: Tiny, constraints: Sequence[object], **options: object) -> TiltClassifier | TiltTagger:
     """The library's estimator of the same problem, not fitted yet."""
     common = {"classes": world.classes, "model": world.model, "alpha": ALPHA, "gamma": GAMMA, "beta": 0.05}
-    common |= {"random_state": 0, **options}
+    common |= {"revise": None, "sharpen": None, "random_state": 0, **options}
     if world.model in DOCUMENTS:
         common.pop("inference", None)
-        return TiltClassifier(list(constraints), **common)
+        return TiltClassifier(list(constraints), penalize_intercept=True, **common)
     return TiltTagger(list(constraints), features=TOKEN_ALONE, transitions=PLAIN_EDGES, boundaries=True, **common)
 
 

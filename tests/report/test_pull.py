@@ -23,12 +23,13 @@ OTHER = expect("y", given=B).about(0.8)
 
 def classifier(said, **parameters):
     options = {"classes": ["x", "y", "z"], "gamma": GAMMA, "tol": 1e-6, "max_iter": 2000, "vectorizer": "counts"}
+    options |= {"beta": 0.05, "penalize_intercept": True}
     data = FRAME if any(c.per != "dataset" for c in said) else TEXTS
     return TiltClassifier(said, **options | parameters).fit(data, sample_weight=WEIGHT)
 
 
 def tagger(said, **parameters):
-    options = {"classes": ["x", "y"], "gamma": GAMMA, "tol": 1e-6, "max_iter": 2000}
+    options = {"classes": ["x", "y"], "gamma": GAMMA, "beta": 0.05, "revise": None, "tol": 1e-6, "max_iter": 2000}
     return TiltTagger(said, **options | parameters).fit(SEQUENCES, KNOWN)
 
 

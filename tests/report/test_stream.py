@@ -58,7 +58,7 @@ def test_supports_add_up_over_calls_labels_and_weights():
 def test_expectations_are_those_of_the_rows_as_they_were_met():
     """At the first step weights and prices are zero, so that p and q are uniform. Later they are what was learned, and
     what came before counts a little less."""
-    model = classifier([expect("a", given=ON).about(0.9)], alpha=1e-9, online={"batch_size": 40})
+    model = classifier([expect("a", given=ON).about(0.9)], alpha=1e-9, beta=0.05, online={"batch_size": 40})
     X = rows(160)
     recent = np.zeros(3)  # support, and sums under p and q
     for start in range(0, 160, 40):

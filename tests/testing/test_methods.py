@@ -157,7 +157,7 @@ def test_misspelt_words_of_a_method_are_refused(words, why):
 
 
 def test_words_of_a_method_are_those_that_estimators_know():
-    assert method_module._WORDS["start"] == STARTS
+    assert method_module._WORDS["start"] == (*STARTS, "auto")
     assert method_module._WORDS["solvers"] == METHODS["ap"].solvers
 
 

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -182,9 +182,13 @@ def _show(
 def show_report(terminal: Terminal, report: ConstraintReport) -> None:
     """Show the constraints, if there are any, after an empty line."""
     if len(report):
+        from rich.text import Text
+
         # In a narrow terminal the table would be mostly line breaks.
         wide = terminal.out.width >= _WIDE
-        terminal.show("", *([report.to_table()] if wide else str(report).splitlines()))
+        terminal.show("", *([report.to_table()] if wide else str(replace(report, note="")).splitlines()))
+        if report.note:
+            terminal.show("", Text(f"{report.note[:1].upper()}{report.note[1:]}."))
 
 
 def _objective(value: float) -> str:

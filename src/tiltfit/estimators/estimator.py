@@ -199,13 +199,13 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.sharpening_ = chosen
         if chosen.is_plain:
             return fit
-        weights, projection = fit.weights * self._factors(problem.model, chosen), fit.projection
+        weights, projection = fit.weights * self.factors(problem.model, chosen), fit.projection
         if projection is not None:
             projection = problem.evaluate(weights, projection.start, CLOSE, told=True).projection
         return replace(fit, weights=weights, projection=projection)
 
     @staticmethod
-    def _factors(model: Model, sharpness: Sharpness) -> FloatArray:
+    def factors(model: Model, sharpness: Sharpness) -> FloatArray:
         """The factor of every weight of a linear model: those of positions come first."""
         factors = np.full(model.n_weights, sharpness.positions if sharpness.edges is None else sharpness.edges)
         if model.linear is not None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -60,6 +60,9 @@ def origins(estimator: TiltEstimator, X: Any, y: Any = None, sample_weight: Any 
     """The parts of the weights of an estimator that was fitted on X and y: they sum to the weights."""
     _refuse_others(estimator)
     view = View.of(estimator, X, y, sample_weight)
+    # The optimum is that of the weights before they were sharpened; every part is as much longer as the whole.
+    view = replace(view, beliefs=replace(view.beliefs, weights=estimator.unsharpened_weights))
+    longer = estimator.factors(view.model, estimator.sharpening_)
     grounded = view.ground()
     weights, ridge = view.beliefs.weights(), estimator.ridge(view.model)
     rest = weights.copy()
@@ -68,7 +71,7 @@ def origins(estimator: TiltEstimator, X: Any, y: Any = None, sample_weight: Any 
         if getattr(estimator, "weights", "all") == "observed":
             part[weights == 0] = 0.0  # pairs that no label shows have no weight
         rest -= part
-        yield Origin(kind, name, part)
+        yield Origin(kind, name, part * longer)
     left, held = np.abs(rest[ridge > 0]).sum(), np.abs(weights[ridge > 0]).sum()  # others are no sum over the data
     if left > _LEFT * held:
         warnings.warn(
@@ -78,7 +81,7 @@ def origins(estimator: TiltEstimator, X: Any, y: Any = None, sample_weight: Any 
             TiltfitWarning,
             stacklevel=2,
         )
-    yield Origin("rest", "what the fit left undone", rest)
+    yield Origin("rest", "what the fit left undone", rest * longer)
 
 
 def _refuse_others(estimator: TiltEstimator) -> None:
@@ -92,6 +95,11 @@ def _refuse_others(estimator: TiltEstimator) -> None:
         raise UnsupportedError(
             f"Where the weights come from is known at the optimum of Eq. 6 alone, which a model with {what} does not "
             f"reach. Leave train= out, or fit with {instead}."
+        )
+    if estimator.refinement_ is not None and estimator.refinement_.is_kept:
+        raise UnsupportedError(
+            "Where the weights come from is known at the optimum of Eq. 6 alone, which a model with refine='auto' has "
+            "left in its second stage. Leave train= out, or fit with refine=None."
         )
     whole = [c.title for c in estimator.constraints_ if c.event.whole]
     if whole:

@@ -43,7 +43,7 @@ class Strength:
     ``beta=None``: a *bounded pull*, U = w·|m − u|: a statement is met unless that takes a pull, −dU/dm = c·price, of
     more than w. Of documents w = 10, however many it speaks of: one that is wrong about most of the data must not
     drown the others. Of sequences w = 10 + 10,000·c/n, n the tokens: what is said of nearly all of them ("no source
-    speaks: O") has to move that many. (``unit``: 10, ``support``: c.) Penalties that grow as a square have β = ½/w,
+    speaks: O") has to move that many; but of few tokens, n < 1,000, w = 10 + 10·c, ten log-odds per firing. (``unit``: 10, ``support``: c.) Penalties that grow as a square have β = ½/w,
     with which they pull as hard when they are half a unit off.
 
     Otherwise β is that of a constraint (``auto``, ``unit``) or of each firing (``support``: β/c), with U = (m − u)²/2β.
@@ -95,7 +95,9 @@ class Strength:
             return support
         if self.scale == "unit" or not self.sequences:
             return np.full(len(support), PULL)
-        return PULL_OF_FIRING * support if self.tokens is None else PULL + PULL_OF_TOKENS * support / self.tokens
+        if self.tokens is None:
+            return PULL_OF_FIRING * support
+        return PULL + support * min(PULL, PULL_OF_TOKENS / self.tokens)
 
     @staticmethod
     def _stated(constraint: Constraint) -> float | None:
