@@ -106,9 +106,9 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         Whether labels revise the shares that ``about`` states: the target becomes the mean of a Beta posterior, with
         the statement as a prior worth twenty labels (``within=``: as many as the stated deviation implies), see
         ``tiltfit.projections.revision``. The report shows what labels said. Not in streams. ``None``: as stated.
-    penalize_intercept : bool
-        Whether α also applies to the intercepts (as in the paper). By default it does not, so that statements about
-        proportions can be met.
+    penalize_intercept : "auto" or bool
+        Whether α also applies to the intercepts (as in the paper). ``auto``: it does not, so that statements about
+        proportions can be met; but naive Bayes smooths the shares of the classes, too.
     refine : {"auto"}, optional
         ``"auto"``: a second stage learns from what the first one is surest of, on all rows, and from texts with pairs
         of words and pieces of words as well (``vectorizer="auto"`` or ``"tfidf"``; otherwise with the same features).
@@ -198,7 +198,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         gamma: float = 1.0,
         scale: str = "auto",
         revise: str | None = "auto",
-        penalize_intercept: bool = False,
+        penalize_intercept: bool | str = "auto",
         refine: str | None = None,
         base: Any = None,
         init: Any = None,

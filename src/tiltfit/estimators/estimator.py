@@ -54,7 +54,7 @@ from tiltfit.methods.problem import Problem
 from tiltfit.methods.sharpness import Sharpness, sharpness_of
 from tiltfit.methods.start import default_start, starting_point
 from tiltfit.methods.votes import majority_vote
-from tiltfit.models.generative import refuse_counts
+from tiltfit.models.generative import GENERATIVE, refuse_counts
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.models.registry import kind_of, make_model
@@ -90,7 +90,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[Task]
 
     base: Any
-    penalize_intercept: bool
+    penalize_intercept: bool | str
     classes_: npt.NDArray[Any]
     coef_: Any
     constraints_: ConstraintSet
@@ -374,7 +374,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     def ridge(self, model: Model) -> FloatArray:
         """α for every weight; 0 for intercepts that are not penalised."""
         plain, alpha = model.linear, float(self.alpha)
-        if self.penalize_intercept or plain is None:
+        if self._penalizes_intercept or plain is None:
             return np.full(model.n_weights, alpha)
         (n_rows, n_edges), n = self._sizes, len(self.classes_)
         tables = np.full((n_rows, n), alpha), np.full((n_edges or 0, n * n), alpha)
@@ -383,9 +383,14 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return plain.features.own(np.concatenate([table.ravel() for table in tables]))
 
     @property
+    def _penalizes_intercept(self) -> bool:
+        """``auto``: the shares of classes are free, unless alpha is a pseudo-count."""
+        return self.model in GENERATIVE if self.penalize_intercept == "auto" else bool(self.penalize_intercept)
+
+    @property
     def _free_rows(self) -> tuple[Rows, Rows]:
         """The rows of the tables of weights that have no ridge."""
-        return ((0, 0), (0, 0)) if self.penalize_intercept else self._intercepts
+        return ((0, 0), (0, 0)) if self._penalizes_intercept else self._intercepts
 
     def _warn(self, fit: Fit, lost: tuple[str, ...]) -> None:
         """Warn about what a fit could not do. ``lost``: constraints that a model file could not hold."""

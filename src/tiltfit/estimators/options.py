@@ -78,8 +78,9 @@ class Options:
         _positive("tol", estimator.tol, zero=True)
         for name in ("valid_only", "boundaries", "warm_start", "penalize_intercept"):
             value = getattr(estimator, name, False)
-            if not isinstance(value, bool | np.bool_):
-                raise _refused(name, value, "True or False")
+            auto = name == "penalize_intercept" and not task.is_sequences
+            if not isinstance(value, bool | np.bool_) and not (auto and as_word(value) == "auto"):
+                raise _refused(name, value, "True, False or 'auto'" if auto else "True or False")
         for name in ("max_iter", "n_init"):
             whole_parameter(name, getattr(estimator, name))
         if estimator.callback is not None and not callable(estimator.callback):
@@ -106,7 +107,7 @@ class Options:
                 None if beta is None else float(beta),
                 estimator.scale,
                 sequences=task.is_sequences,
-                smooth="smooth" in method.needs,
+                smooth="smooth" in method.needs or estimator.solver == "online",
             ),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),

@@ -202,7 +202,7 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
     estimator.inference_ = estimator._inference_settings()
     # How often the events happen that shares are of is not known beforehand, so it stays at its prior.
     shares = {k: PRIOR_RATE for k, constraint in enumerate(constraints) if constraint.of is not None}
-    estimator.strength_, estimator.revisions_ = replace(options.strength, rates=shares), {}
+    estimator.strength_, estimator.revisions_ = replace(options.strength, rates=shares, smooth=True), {}
     estimator.stream_ = Stream.begin(options, estimator)
     if given is not None:
         estimator.stream_.learner.start_from(given)
@@ -252,7 +252,7 @@ def fit_online(
     """Make the passes over all instances, each in a different order; then compute the objective of Eq. 6 and its q."""
     linear(problem.model, "solver='online'")
     n, classes = len(problem.weight), list(grounded.constraints.classes or ())
-    estimator.strength_, estimator.revisions_ = replace(options.strength, rates=grounded.rates), {}
+    estimator.strength_, estimator.revisions_ = replace(options.strength, rates=grounded.rates, smooth=True), {}
     stream = Stream.begin(options, estimator)
     learner, rows = stream.learner, stream.enter(grounded, classes)
     learner.online, learner.unlabelled_in_all = replace(learner.online, horizon=n), n - len(problem.labelled)

@@ -32,8 +32,8 @@ PULL = 10.0
 """The most that a statement pulls by default: as much as so many firings that miss it by one log-odds each."""
 PULL_OF_TOKENS = 10_000.0
 """The same for a statement about every token; others have their share of it, beside ``PULL``."""
-PULL_OF_FIRING = 0.3
-"""The most that a statement pulls per firing, where the number of positions is not known (streams of sequences)."""
+PULL_OF_FIRING = 5.0
+"""The same per firing, where the number of tokens is not known (streams of sequences, whose β is 0.1/c then)."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,9 @@ class Strength:
     ``beta=None``: a *bounded pull*, U = w·|m − u|: a statement is met unless that takes a pull, −dU/dm = c·price, of
     more than w. Of documents w = 10, however many it speaks of: one that is wrong about most of the data must not
     drown the others. Of sequences w = 10 + 10,000·c/n, n the tokens: what is said of nearly all of them ("no source
-    speaks: O") has to move that many; but of few tokens, n < 1,000, w = 10 + 10·c, ten log-odds per firing. (``unit``: 10, ``support``: c.) Penalties that grow as a square have β = ½/w,
-    with which they pull as hard when they are half a unit off.
+    speaks: O") has to move that many; but of few tokens, n < 1,000, w = 10 + 10·c, ten log-odds per firing. (``unit``:
+    10, ``support``: c.) Penalties that grow as a square have β = ½/w, with which they pull as hard when they are half a
+    unit off.
 
     Otherwise β is that of a constraint (``auto``, ``unit``) or of each firing (``support``: β/c), with U = (m − u)²/2β.
 
@@ -69,7 +70,8 @@ class Strength:
     """The tokens of the data; None: they are documents, or (of ``sequences``) a stream."""
     sequences: bool = False
     smooth: bool = False
-    """Whether U must be smooth: ``about`` is then a square by default."""
+    """Whether U must be smooth: ``about`` is then a square by default. Streams have it, too, since the prices of a
+    bounded pull are at their ends while p is on its way, and p would hardly follow."""
 
     def is_bounded(self, constraint: Constraint) -> bool:
         """Whether the constraint has a bounded pull: neither it nor the estimator states β."""

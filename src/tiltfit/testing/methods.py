@@ -86,7 +86,8 @@ class _Watched:
         word_of_user = f"checked_{self.method.name}"
         METHODS.register(word_of_user, replace(self.method, name=word_of_user, fit=spy), origin=spy)
         model = "maxent" if "conditional" in self.method.trains else "naive_bayes"
-        given = {"method": word_of_user, "model": model, "method_options": self._options, **parameters}
+        # With a softness q depends on the weights; a bounded pull would be met whatever they are.
+        given = {"method": word_of_user, "model": model, "method_options": self._options, "beta": 0.05, **parameters}
         labels = None if self.method.constraints == "followed" and not self._constraints else _LABELS
         try:
             return TiltClassifier(self._constraints, classes=["baseball", "hockey"], random_state=0, **given).fit(
