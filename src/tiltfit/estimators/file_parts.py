@@ -286,6 +286,7 @@ def dump_stream(stream: Stream | None, arrays: Arrays, number: Mapping[int, int]
 
 def restore_stream(document: Document, arrays: Arrays, estimator: Any, n_rows: int, n_edges: int | None) -> None:
     """Give the estimator its stream; ``n_rows`` attributes (and intercepts) of positions, ``n_edges`` of edges."""
+    estimator.strength_ = replace(estimator.strength_, smooth=True)  # as in every stream
     n_labels, strength = len(estimator.classes_), estimator.strength_
     online = online_options(document["online"])
     if document["columns"] != list(COLUMNS):
