@@ -9,7 +9,7 @@ tables are written as they are, with the ridge that rows still owe, and numbers 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
