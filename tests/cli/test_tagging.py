@@ -183,11 +183,12 @@ def test_marginals(tagging: Path, tmp_path: Path) -> None:
 
 
 def test_projection_moves_predictions_towards_the_constraints(tagging: Path) -> None:
-    base = ["predict", tagging / "m.tilt", tagging / "test.jsonl", "--proba"]
+    base = ["predict", tagging / "m.tilt", tagging / "train.conll", "--proba"]
     plain, tilted = (document(*base, *more)["predictions"] for more in ([], ["--project"]))
-    words = [(k, t) for k, (tokens, _) in enumerate(ads(20, 1)) for t, w in enumerate(tokens) if w in ("call", "phone")]
+    words = [(k, t) for k, (tokens, _) in enumerate(ads(60, 0)) for t, w in enumerate(tokens) if w in ("call", "phone")]
     shares = [np.mean([rows[k]["proba"][t]["contact"] for k, t in words]) for rows in (plain, tilted)]
-    assert abs(shares[1] - 0.95) < abs(shares[0] - 0.95)
+    assert shares[1] == pytest.approx(0.95, abs=1e-3)  # by the prices of the fit, on its data
+    assert abs(shares[1] - 0.95) < 0.5 * abs(shares[0] - 0.95)
 
 
 def test_standard_input(tagging: Path) -> None:

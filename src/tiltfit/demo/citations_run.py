@@ -154,10 +154,7 @@ def _labels_only(job: Job, labelled: int) -> TiltTagger:
 
 def _with_constraints(job: Job, labelled: int) -> TiltTagger:
     labels = [list(r.labels) if i < labelled else None for i, r in enumerate(job.train)]
-    # Statements about every token (shares of fields, borders) should count by their support: scale="support".
-    init = "supervised" if labelled else None
-    tagger = TiltTagger(job.constraints, scale="support", beta=0.2, init=init)
-    return tagger.fit([list(r.tokens) for r in job.train], labels)
+    return TiltTagger(job.constraints).fit([list(r.tokens) for r in job.train], labels)
 
 
 def _predictions(model: TiltTagger, references: Sequence[Reference]) -> list[list[str]]:

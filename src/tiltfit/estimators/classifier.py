@@ -108,7 +108,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         ``tiltfit.projections.revision``. The report shows what labels said. Not in streams. ``None``: as stated.
     penalize_intercept : "auto" or bool
         Whether α also applies to the intercepts (as in the paper). ``auto``: it does not, so that statements about
-        proportions can be met; but naive Bayes smooths the shares of the classes, too.
+        proportions can be met, except with ``base=``; naive Bayes smooths the shares of the classes, too.
     refine : {"auto"}, optional
         ``"auto"``: a second stage learns from what the first one is surest of, on all rows, and from texts with pairs
         of words and pieces of words as well (``vectorizer="auto"`` or ``"tfidf"``; otherwise with the same features).

@@ -384,8 +384,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _penalizes_intercept(self) -> bool:
-        """``auto``: the shares of classes are free, unless alpha is a pseudo-count."""
-        return self.model in GENERATIVE if self.penalize_intercept == "auto" else bool(self.penalize_intercept)
+        """``auto``: the shares of classes are free, unless alpha is a pseudo-count or a base knows them."""
+        if self.penalize_intercept == "auto":
+            return self.model in GENERATIVE or self.base is not None
+        return bool(self.penalize_intercept)
 
     @property
     def _free_rows(self) -> tuple[Rows, Rows]:

@@ -69,15 +69,18 @@ def projected(
 
     ``prices``: ``"solve"`` projects onto the constraints as they apply here; ``"fitted"`` uses those of ``fit``;
     ``"auto"`` is ``"fitted"``, so that what is said of an instance does not depend on what it comes with, unless
-    constraints on single instances have no price that others share.
+    constraints on single instances have no price that others share, or q is sampled (whose quality only a search for
+    prices looks at).
     """
     if prices not in ("auto", "solve", "fitted"):
         raise DataError(f"prices={prices!r} is unknown: use 'auto', 'solve' or 'fitted'.", parameter="prices")
-    if prices == "auto":
-        prices = "solve" if any(c.per in ("instance", "sequence") for c in grounded.constraints) else "fitted"
     if grounded.tilt is None:
         return None
-    tilt, positions = grounded.tilt, model.structure.positions(grounded.touched)
+    tilt = grounded.tilt
+    if prices == "auto":
+        alone = any(c.per in ("instance", "sequence") for c in grounded.constraints)
+        prices = "solve" if alone or tilt.structure.is_sampled else "fitted"
+    positions = model.structure.positions(grounded.touched)
     base = tilt.base(Potentials(potentials.node[positions], potentials.edge), p.log_z[grounded.touched])
     if prices == "fitted":
         shared = _known_prices(grounded, fitted)

@@ -90,7 +90,10 @@ class TiltTagger(TiltEstimator):
     sharpen : {"auto"}, float, pair of floats or None
         After the fit, the weights of attributes and those of transitions are multiplied by these numbers. ``"auto"``
         and None: by 1, since no rule is known that is safe for sequences.
-    alpha, beta, gamma, scale, revise, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
+    revise : {None, "auto"}
+        As for ``TiltClassifier``, but not by default: the tokens of a few labelled sequences are not as many
+        observations, and shares that they revised were worse than those stated.
+    alpha, beta, gamma, scale, init, n_init, warm_start, max_iter, tol, n_jobs, random_state, callback
         As for ``TiltClassifier``; ``init`` may be a fitted tagger.
 
     Attributes
@@ -138,7 +141,7 @@ class TiltTagger(TiltEstimator):
         beta: float | str = "auto",
         gamma: float = 1.0,
         scale: str = "auto",
-        revise: str | None = "auto",
+        revise: str | None = None,
         penalize_intercept: bool = True,
         base: Any = None,
         init: Any = None,
