@@ -188,7 +188,8 @@ def test_same_bits_at_any_number_of_threads():
 @pytest.mark.filterwarnings("ignore::tiltfit.errors.InactiveConstraintWarning")
 def test_project_meets_the_constraints_on_new_data(fitted):
     new = ["puck one", "puck two", "puck three", "puck four", "nothing"]
-    q = TiltClassifier([expect("hockey", given=word("puck")).exactly(0.75), *CONSTRAINTS[1:]]).fit(TEXTS).project(new)
+    model = TiltClassifier([expect("hockey", given=word("puck")).exactly(0.75), *CONSTRAINTS[1:]]).fit(TEXTS)
+    q = model.project(new, prices="solve")
     assert q[:4, 1].mean() == pytest.approx(0.75, abs=1e-4)
     np.testing.assert_allclose(fitted.project(["nothing"]), fitted.predict_proba(["nothing"]))
 

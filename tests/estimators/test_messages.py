@@ -98,7 +98,7 @@ def test_messages_to_taggers_speak_of_tokens(tmp_path: Any) -> None:
         fitted.project(ADS, prices="fitted")
     fitted = tagger(BIG.at_least(0.9), expect("size").at_most(0.4)).fit(ADS)
     with pytest.warns(UnmetConstraintWarning, match='at least 90% of tokens reading "big" are size'):
-        fitted.project([["big", "big"]])
+        fitted.project([["big", "big"]], prices="solve")
     with pytest.warns(NotSavedWarning, match=r"about 90% of tokens for which"):
         tagger(expect("size", given=when(str.islower, "low")).about(0.9)).fit(ADS).save(tmp_path / "m.tilt")
 

@@ -53,7 +53,7 @@ def test_constraints_speak_of_the_unlabelled_documents_only():
     clf = TiltClassifier([expect("hockey").exactly(0.75)])
     q = clf.fit(TEXTS, Y).project(TEXTS, Y)
     assert q[[1, 3, 4, 5], 1].mean() == pytest.approx(0.75, abs=1e-4)
-    assert clf.project(TEXTS)[:, 1].mean() == pytest.approx(0.75, abs=1e-4)  # without y: of all of them
+    assert clf.project(TEXTS, prices="solve")[:, 1].mean() == pytest.approx(0.75, abs=1e-4)  # without y: of all of them
 
 
 def test_q_is_that_of_the_fit():

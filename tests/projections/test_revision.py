@@ -137,7 +137,11 @@ def test_a_file_keeps_it(kind, tmp_path):
     if kind == "documents":
         model, X, y = TiltClassifier(SAID, classes=CLASSES), TEXTS, LABELS
     else:
-        model, X, y = TiltTagger([expect("b", given=word("q")).about(0.7)], classes=CLASSES), TOKENS, TAGS
+        model, X, y = (
+            TiltTagger([expect("b", given=word("q")).about(0.7)], classes=CLASSES, revise="auto"),
+            TOKENS,
+            TAGS,
+        )
     model.fit(X, y).save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
     assert again.revise == "auto"
