@@ -23,7 +23,10 @@ extensions = [
 ]
 exclude_patterns = ["_extensions", "README.md"]
 nitpicky = True
-nitpick_ignore = [("py:class", "tiltfit.methods.method.NoOptions")]  # the default of Method(options=): nothing to read
+nitpick_ignore = [
+    ("py:class", "tiltfit.methods.method.NoOptions"),  # the default of Method(options=): nothing to read
+    ("py:obj", "sharpness_"),  # a property that the Attributes sections describe, without an entry of its own
+]
 
 # Markdown
 myst_enable_extensions = ["colon_fence"]

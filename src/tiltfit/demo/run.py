@@ -229,7 +229,7 @@ def next_steps() -> list[tuple[str, str]]:
         ("learn without labels", f"{learn} -o tickets/model.tilt"),
         ("see how well it does", f"{tiltfit} evaluate tickets/model.tilt tickets/test.jsonl"),
         ("the same for references", f"{python} -m tiltfit.demo.citations refs"),
-        ("learn from a few labelled ones", f"{tag} --scale support --beta 0.2 --init supervised -o refs/model.tilt"),
+        ("learn from a few labelled ones", f"{tag} -o refs/model.tilt"),
         ("see how well it does, field by field", f"{tiltfit} evaluate refs/model.tilt refs/test.conll"),
     ]
 

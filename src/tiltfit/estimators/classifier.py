@@ -147,7 +147,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     classes_ : array
         The labels, sorted.
     coef_, intercept_ : array (classes × features), array (classes)
-        The weights λ, times ``sharpness_``.
+        The weights λ, sharpened.
     sharpness_ : float
         What the weights of the fit were multiplied by; the report says why. Going on from a fit (``init``,
         ``warm_start``, ``partial_fit``) begins with the weights without it.
