@@ -114,7 +114,7 @@ class TiltTagger(TiltEstimator):
     >>> tagger = TiltTagger([expect("contact", given=word("call") | word("phone")).about(0.95),
     ...                      expect("size", given=word("big") | word("room")).about(0.95),
     ...                      expect.stay().about(0.8)])
-    >>> tagger.fit(ads).predict([["sunny", "garden", "phone", "Bob"]])
+    >>> tagger.fit(ads).predict([["sunny", "room", "phone", "Ann"]])
     [['size', 'size', 'contact', 'contact']]
     """
 
