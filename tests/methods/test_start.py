@@ -35,7 +35,30 @@ def test_labels_alone_are_not_fitted_twice():
     np.testing.assert_array_equal(alone, weights(TiltTagger, TAGS, TOKENS, (), init="zeros"))
 
 
-def test_documents_start_from_zeros():
+def test_documents_start_from_the_fit_with_squares():
     found = weights(TiltClassifier, ROWS, TEXTS)
-    np.testing.assert_array_equal(found, weights(TiltClassifier, ROWS, TEXTS, init="zeros"))
-    assert np.abs(found - weights(TiltClassifier, ROWS, TEXTS, init="supervised")).max() > 1e-3
+    np.testing.assert_array_equal(found, weights(TiltClassifier, ROWS, TEXTS, init="squares"))
+    for other in ("zeros", "supervised"):
+        assert np.abs(found - weights(TiltClassifier, ROWS, TEXTS, init=other)).max() > 1e-3
+
+
+@pytest.mark.parametrize("options", [{"beta": 0.05}, {"method": "ge"}, {"method": "supervised"}])
+def test_without_bounded_pulls_documents_start_from_zeros(options):
+    found = weights(TiltClassifier, ROWS, TEXTS, **options)
+    np.testing.assert_array_equal(found, weights(TiltClassifier, ROWS, TEXTS, init="zeros", **options))
+
+
+def test_no_class_is_lost_at_the_start():
+    """Two words of one label against sixteen of another: from zeros, all statements pull alike."""
+    rng = np.random.default_rng(0)
+    loud, quiet = [f"l{i}" for i in range(16)], ["q0", "q1"]
+    texts = [" ".join(rng.choice(loud if i % 2 else [*quiet, "l0", "l1"], size=3)) for i in range(120)]
+    said = [expect("loud", given=word(w)).about(0.9) for w in loud] + [
+        expect("quiet", given=word(w)).about(0.9) for w in quiet
+    ]
+    fits = {
+        init: TiltClassifier(said, classes=["loud", "quiet"], init=init, sharpen=None).fit(texts)
+        for init in (None, "zeros")
+    }
+    assert fits[None].objective_ <= fits["zeros"].objective_ + 1e-3
+    assert np.mean(fits[None].predict(texts) == "quiet") > 0.3

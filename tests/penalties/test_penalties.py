@@ -73,6 +73,16 @@ def test_values_by_hand():
     assert interval.at_least([0.1]).conjugate(np.array([2.0])) == np.inf
 
 
+def test_a_bounded_pull_squared_pulls_as_hard_half_a_unit_away():
+    both = stack([interval.l1([0.2, 0.7], [0.5, 0.1]), interval.l2([0.3], [0.04]), kl.kl([0.4], [1.0])])
+    squared, m = both.squared(), np.array([0.7, 0.2, 0.5, 0.5])
+    check_penalty(squared)
+    np.testing.assert_allclose(squared.value(m)[:2], 0.5**2 * np.array([2.0, 10.0]))
+    np.testing.assert_allclose(squared.take(np.array([0, 1])).grad(m[:2]), [2.0, -10.0])
+    np.testing.assert_array_equal(squared.value(m)[2:], both.value(m)[2:])
+    assert squared.squared() is squared
+
+
 def test_box_splits_into_two_one_sided_bounds():
     part, origin = interval.box([0.2, 0.4], [0.5, 0.4]).parts()
     assert origin.tolist() == [0, 1, 0]

@@ -41,8 +41,8 @@ def matched_weights(source: Any, classes: Sequence[Any], names: Sequence[str] | 
             theirs = [str(name) for name in source.feature_names_in_]
     else:
         raise DataError(
-            f"init={source!r} is not a start: use 'zeros', 'supervised', 'constraints', 'random', a fitted estimator "
-            "or a pair (coef, intercept).",
+            f"init={source!r} is not a start: use 'zeros', 'supervised', 'constraints', 'squares', 'random', a fitted "
+            "estimator or a pair (coef, intercept).",
             parameter="init",
         )
     if len(coef) == 1 and len(classes) == 2:  # scikit-learn keeps one row for two classes: the log-odds of the second

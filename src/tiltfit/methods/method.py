@@ -78,7 +78,7 @@ _WORDS = {
     "constraints": ("followed", "reported", "refused"),
     "inference": ("exact", "sampled"),
     "solvers": ("auto", "alternating", "joint", "sgd", "online"),
-    "start": ("zeros", "supervised", "constraints", "random", "auto"),
+    "start": ("zeros", "supervised", "constraints", "squares", "random", "auto"),
 }
 """What the fields of a method may say."""
 

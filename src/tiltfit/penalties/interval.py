@@ -49,6 +49,13 @@ class Interval(Penalty):
     def softened(self, slack: FloatArray) -> Interval:
         return Interval(self.low, self.high, np.where(self.hard, slack, self.slack), self.slope)
 
+    def squared(self) -> Interval:
+        bounded = (self.slack == 0) & np.isfinite(self.slope)
+        if not bounded.any():
+            return self
+        slack = np.where(bounded, 0.5 / self.slope, self.slack)
+        return Interval(self.low, self.high, slack, np.where(bounded, np.inf, self.slope))
+
     def value(self, m: FloatArray) -> FloatArray:
         d = self._distance(m)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):

@@ -69,6 +69,11 @@ class Penalty(ABC):
         """The same, but U_k = d²/(2·slack_k) in place of an indicator, d the distance to where it is zero."""
         return self
 
+    def squared(self) -> Penalty:
+        """The same, but U_k = w·d² in place of w·d: as hard a pull half a unit away, and none at the target.
+        Itself where nothing changes."""
+        return self
+
     def grad(self, m: FloatArray) -> FloatArray | None:
         """U′_k(m_k) if every row is smooth, else None (generalized expectation needs it)."""
         return None

@@ -38,6 +38,10 @@ class Stacked(Penalty):
     def softened(self, slack: FloatArray) -> Penalty:
         return Stacked(tuple(block.softened(s) for block, s in zip(self.blocks, self._cut(slack), strict=True)))
 
+    def squared(self) -> Penalty:
+        blocks = tuple(block.squared() for block in self.blocks)
+        return self if all(a is b for a, b in zip(blocks, self.blocks, strict=True)) else Stacked(blocks)
+
     def value(self, m: FloatArray) -> FloatArray:
         return self._map(lambda block, a: block.value(a), m)
 

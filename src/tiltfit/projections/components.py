@@ -8,6 +8,7 @@ stated for. Rows of one component lie on different instances. How strong they ar
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -42,7 +43,8 @@ class Strength:
 
     ``beta=None``: a *bounded pull*, U = w·|m − u|: a statement is met unless that takes a pull, −dU/dm = c·price, of
     more than w. Of documents w = 10, however many it speaks of: one that is wrong about most of the data must not
-    drown the others. Of sequences w = 10 + 10,000·c/n, n the tokens: what is said of nearly all of them ("no source
+    drown the others; it is more for a class that few statements speak of than for one that many do (``balance``). Of
+    sequences w = 10 + 10,000·c/n, n the tokens: what is said of nearly all of them ("no source
     speaks: O") has to move that many; but of few tokens, n < 1,000, w = 10 + 10·c, ten log-odds per firing. (``unit``:
     10, ``support``: c.) Penalties that grow as a square have β = ½/w, with which they pull as hard when they are half a
     unit off.
@@ -66,6 +68,8 @@ class Strength:
     beta: float | None
     scale: str
     rates: Mapping[int, float] = field(default_factory=dict)
+    balance: Mapping[int, float] = field(default_factory=dict)
+    """The factor of w, by the number of the constraint; 1 where there is none."""
     tokens: float | None = None
     """The tokens of the data; None: they are documents, or (of ``sequences``) a stream."""
     sequences: bool = False
@@ -83,10 +87,13 @@ class Strength:
             return self.scale == "support" or (self.scale == "auto" and self.sequences and self.tokens is None)
         return self.scale == "support" and constraint.relation.within is None
 
-    def of(self, constraint: Constraint, support: FloatArray, rate: float = 1.0, power: int = 2) -> FloatArray:
+    def of(
+        self, constraint: Constraint, support: FloatArray, rate: float = 1.0, power: int = 2, balance: float = 1.0
+    ) -> FloatArray:
         """β in units of m of rows with these supports, of a penalty that grows as its deviation to that power."""
         if self.is_bounded(constraint):
-            return (1.0 if power == 1 else 0.5) / self._most(rate * support) * rate**power
+            most = balance * self._most(rate * support)
+            return (1.0 if power == 1 else 0.5) / most * rate**power
         stated = self._stated(constraint)
         value = (self.beta if stated is None else stated) * rate**power  # type: ignore[operator]
         return value / (rate * support) if self.per_firing(constraint) else np.full(len(support), value)
@@ -113,11 +120,39 @@ ten known places, so it fades as labels come."""
 
 
 def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sample, *, part: bool) -> Strength:
-    """The same with the number of tokens, and with the rates of all events that shares are of; rates that are known
-    already stay. ``part``: the sample is a part of a stream, so that nobody knows how many tokens there are."""
+    """The same with the number of tokens, with the balance of classes, and with the rates of all events that shares
+    are of; rates that are known already stay. ``part``: the sample is a part of a stream, so that nobody knows how many
+    tokens there are."""
+    constraints = list(constraints)
     found = {k: rate(c, sample) for k, c in enumerate(constraints) if c.of is not None}
     tokens = float(np.sum(sample.position_weight)) if sample.is_sequences and not part else None
-    return replace(strength, rates={**found, **strength.rates}, tokens=tokens or None, sequences=sample.is_sequences)
+    return replace(
+        strength,
+        rates={**found, **strength.rates},
+        balance={} if sample.is_sequences else balanced(strength, constraints),
+        tokens=tokens or None,
+        sequences=sample.is_sequences,
+    )
+
+
+def balanced(strength: Strength, constraints: Sequence[Constraint]) -> dict[int, float]:
+    """b_k ∝ mean over its labels l of 1/√n_l, with mean 1,   n_l = Σ_k [l ∈ labels_k]/|labels_k|.
+
+    Of statements that look at something and have a bounded pull. All together a class that n statements speak of is
+    pulled with ∝ √n: two statements about a class must not be swallowed by forty about another, nor count as much.
+    """
+    known = {
+        k: c.event.names
+        for k, c in enumerate(constraints)
+        if c.where is not None and c.event.names and strength.is_bounded(c) and not c.is_hard
+    }
+    count: defaultdict[object, float] = defaultdict(float)
+    for labels in known.values():
+        for label in labels:
+            count[label] += 1 / len(labels)
+    factors = {k: float(np.mean([count[label] ** -0.5 for label in labels])) for k, labels in known.items()}
+    mean = sum(factors.values()) / max(1, len(factors))
+    return {k: factor / mean for k, factor in factors.items()}
 
 
 def rate(constraint: Constraint, sample: Sample) -> float:
@@ -301,20 +336,25 @@ def with_rows(
 def _with_penalty(component: Component, sample: Sample, strength: Strength) -> Component:
     _, of_group, weight = component.firings(sample)
     support = np.bincount(of_group, weights=weight, minlength=len(component)).astype(np.float64)
-    rate = strength.rates.get(component.number, 1.0)
-    penalty = penalty_of(component.constraint, component.target, support, strength, rate)
+    rate, balance = strength.rates.get(component.number, 1.0), strength.balance.get(component.number, 1.0)
+    penalty = penalty_of(component.constraint, component.target, support, strength, rate, balance)
     return replace(component, support=support, penalty=penalty)
 
 
 def penalty_of(
-    constraint: Constraint, target: Target, support: FloatArray, strength: Strength, rate: float = 1.0
+    constraint: Constraint,
+    target: Target,
+    support: FloatArray,
+    strength: Strength,
+    rate: float = 1.0,
+    balance: float = 1.0,
 ) -> Penalty:
     """U of rows with this target that have these supports."""
 
     def beta(power: int) -> FloatArray:
         if constraint.is_hard:
             return np.zeros(len(support))
-        return strength.of(constraint, support, rate, power)
+        return strength.of(constraint, support, rate, power, balance)
 
     bounded = strength.is_bounded(constraint) and not strength.smooth
     return constraint.relation.penalty_of(target, len(support), beta, bounded=bounded)

@@ -156,6 +156,15 @@ class Tilt:
         its support."""
         return replace(self, penalty=self.penalty.softened(miss / self.support))
 
+    @property
+    def is_bounded(self) -> bool:
+        """True if some shared row has a bounded pull."""
+        return self.penalty.squared() is not self.penalty
+
+    def squared(self) -> Tilt:
+        """The same with squares in place of the bounded pulls of shared rows."""
+        return replace(self, penalty=self.penalty.squared())
+
     def misses_hard(self, violation: FloatArray, by: float) -> bool:
         """True if some hard shared row is missed by more than so much. ``violation``: of all rows."""
         hard = self.penalty.hard
