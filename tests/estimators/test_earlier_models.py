@@ -57,7 +57,7 @@ def test_warm_start_matches_features_by_name():
     rounds = clf.n_iter_
     assert clf.fit(TEXTS).n_iter_ <= 5 < rounds
     more = [*TEXTS, "aardvarks have a bat"]  # a new word shifts every column
-    cold = TiltClassifier(CONSTRAINTS).fit(more)
+    cold = TiltClassifier(CONSTRAINTS, init="zeros").fit(more)
     clf.fit(more)
     assert clf.predict(["goalie", "pitcher"]).tolist() == ["hockey", "baseball"]
     begun, ended = ([clf_.history_[k].objective for clf_ in (clf, cold)] for k in (0, -1))

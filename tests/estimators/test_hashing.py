@@ -136,7 +136,7 @@ def test_starts() -> None:
     rounds = clf.n_iter_
     assert clf.fit(TEXTS).n_iter_ <= 5 < rounds
     more = [*TEXTS, "aardvarks have a bat"]
-    warm, cold = ([r.objective for r in classifier(init=init).fit(more).history_] for init in (clf, None))
+    warm, cold = ([r.objective for r in classifier(init=init).fit(more).history_] for init in (clf, "zeros"))
     assert warm[0] - warm[-1] < 0.02 * (cold[0] - cold[-1])
     assert warm[-1] == pytest.approx(cold[-1], rel=1e-4)
     assert classifier(init=(clf.coef_, clf.intercept_)).fit(TEXTS).n_iter_ <= 5

@@ -27,10 +27,13 @@ from tiltfit.projections.information import Start
 _LOOSEST, _TIGHTEST = 1e-2, 1e-8
 _ROUNDING, _LEFT = 1e-12, 1e-3
 """Of O: what rounding hides, and by what part of ``tol`` O may be off where its curvature or a step tells so."""
-_FOLLOW = 0.05
+_FOLLOW, _FOLLOW_BOUNDED = 0.05, 0.01
 """Inner tolerance as a fraction of the outer gradient. An information projection solved to a scaled gradient of ε has q
 wrong by about ε²/2 in divergence, so that a unit of weight sees an error of order ε·√(Σw); a twentieth of the gradient
-keeps it out of the line search and needs a quarter of the inner evaluations that a fixed tight tolerance does."""
+keeps it out of the line search and needs a quarter of the inner evaluations that a fixed tight tolerance does. A
+bounded pull adds no curvature of its own, so that the same ε leaves its rows further from their targets."""
+_NEARBY = 1e-5
+"""The tolerance of the first information projection from weights that are not zero: they may be next to a solution."""
 
 
 class _Trial(NamedTuple):
@@ -112,14 +115,18 @@ class _Search:
 
     def __init__(self, problem: Problem, measure: Measure) -> None:
         self._problem, self._measure = problem, measure
-        self._follow = _FOLLOW / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
+        follow = _FOLLOW_BOUNDED if problem.tilt is not None and problem.tilt.is_bounded else _FOLLOW
+        self._follow = follow / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
         self._trials: list[_Trial] = []  # since the last accepted step
         self.last: Start | None = None
         self.evaluations = 0
 
     def __call__(self, weights: FloatArray) -> tuple[float, FloatArray]:
-        outer = self._trials[-1].steepest if self._trials else np.inf
-        now = self._problem.evaluate(weights, self.last, min(max(self._follow * outer, _TIGHTEST), _LOOSEST))
+        if self._trials:
+            tol = min(max(self._follow * self._trials[-1].steepest, _TIGHTEST), _LOOSEST)
+        else:
+            tol = _NEARBY if np.any(weights) else _LOOSEST
+        now = self._problem.evaluate(weights, self.last, tol)
         self._trials.append(_Trial.of(now, self._measure))  # not `now`, whose gradient is as large as the weights
         self.evaluations += 1
         self.last = now.start or self.last
