@@ -155,7 +155,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         options.check_anything(told, self.task.position)
         if told and not self.task.is_sequences:
             warn_unspoken_classes(self.classes_, sample.labels, constraints, sample.banned)
-        votes = majority_vote(constraints, inputs, constraints.classes or ()) if "votes" in method.needs else None
+        voting = "votes" in method.needs or grounded.voted
+        votes = majority_vote(constraints, inputs, constraints.classes or ()) if voting else None
         problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
         alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
@@ -347,7 +348,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             grounded = ground(local, sample, options.strength, how)
         if grounded.tilt is None and not len(problem.labelled):
             return None
-        simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded)
+        simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded, training.votes)
         return self._solve(simpler, options, once=True).weights
 
     def _given_start(self, options: Options, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:

@@ -107,6 +107,7 @@ class Options:
                 None if beta is None else float(beta),
                 estimator.scale,
                 sequences=task.is_sequences,
+                near_votes=method.name == "ap" and estimator.model == "crf" and estimator.base is None,
                 smooth="smooth" in method.needs or estimator.solver == "online",
             ),
             max_iter=int(estimator.max_iter),

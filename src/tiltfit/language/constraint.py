@@ -12,6 +12,7 @@ Counts only contradict counts of the same event: for them S = T.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections import Counter
@@ -126,6 +127,17 @@ class Constraint(Exact):
     def targets(self, classes: Sequence[object]) -> list[Target]:
         """The expectations that it states for these classes."""
         return self.relation.targets(classes, of_another=self.of is not None)
+
+    @property
+    def promise(self) -> tuple[tuple[Label, ...], float]:
+        """The labels that it votes for where it fires, and their share there; none if it does not vote. It votes if it
+        states more than half of single positions (``methods.votes``)."""
+        if self.event.place != "all" or self.of is not None or self.relation.bounds[0] == -math.inf:
+            return (), 0.0
+        if self.relation.shares:
+            return next((((label,), share) for label, share in self.relation.shares if share > 0.5), ((), 0.0))
+        stated = sum(self.relation.numbers) / len(self.relation.numbers)
+        return (self.event.names, stated) if stated > 0.5 else ((), 0.0)
 
     @property
     def is_hard(self) -> bool:

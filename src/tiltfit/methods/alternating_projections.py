@@ -24,6 +24,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import UnsupportedError
+from tiltfit.methods import vote
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.expectation_maximization import regularize
 from tiltfit.methods.history import CLOSE, LOOSE, WINDOW, Fit, Journal, Round, settled
@@ -41,6 +42,8 @@ _INNER_ITERATIONS = 200
 MISS = 0.01
 """Where hard constraints contradict each other, one that is missed by so much pulls with one log-odds per event."""
 
+_NOTE = "statements vote on most tokens, so the weights are held near those that follow the majority"
+
 
 def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 6 from ``start``.
@@ -49,6 +52,8 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     solved once more with enough slack for them to be missed by little, which has a minimum. (For a sampled q, a
     contradiction cannot be told from noise.)
     """
+    if training.votes is not None:
+        return _near_votes(training, start, run)
     problem, tilt = training.problem, training.problem.tilt
     solve = SOLVERS["joint" if run.solver == "auto" else run.solver]
     if problem.model.closed_form is not None:
@@ -66,6 +71,24 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     if found.stop is Stop.CALLBACK or not tilt.misses_hard(found.projection.violation, by=MISS / 2):
         return found
     return replace(solve(replace(problem, tilt=tilt.softened(MISS)), start, run), softened=True)
+
+
+def _near_votes(training: Training, start: FloatArray, run: Run) -> Fit:
+    """Eq. 6 with ½·α‖λ − λ₀‖² for the ridge, λ₀ the fit to the majority votes of the constraints (``methods.vote``).
+
+    Where constraints vote on most tokens, near λ = 0 there are many models that meet their shares, and the smallest
+    weights among these tell entities worse than the votes themselves do. It is Eq. 6 in λ − λ₀ with q₀ ∝ exp(λ₀·f) for
+    the base. ``start``: zeros begin at λ₀.
+    """
+    model = linear(training.problem.model, "a fit near votes")
+    centre = vote.follow(training, np.zeros_like(start), replace(run, callback=None, development=None)).weights
+    based = replace(model, base=model.potentials(centre))
+    if run.development is not None:
+        score = run.development.score
+        run = replace(run, development=replace(run.development, score=lambda weights: score(weights + centre)))
+    moved = Training(replace(training.problem, model=based), training.grounded)
+    found = fit(moved, start - centre if np.any(start) else start, run)
+    return replace(found, weights=found.weights + centre, note=_NOTE)
 
 
 def alternate(problem: Problem, start: FloatArray, run: Run, *, inner_tol: float = 1e-6) -> Fit:

@@ -28,7 +28,8 @@ from tiltfit.projections.grounding import Grounded
 @dataclass(frozen=True, eq=False)
 class Training:
     """What a method is given to learn from: ``problem`` holds data, labels and constraints as rows, ``grounded`` what
-    the rows mean, ``votes`` what constraints say of single positions (for methods that need them)."""
+    the rows mean, ``votes`` what constraints say of single positions (for methods that need them, and
+    where ``grounded.voted``)."""
 
     problem: Problem
     grounded: Grounded

@@ -29,6 +29,11 @@ from tiltfit.methods.votes import Votes, elect
 
 def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Fit the model to the votes and to what labels there are."""
+    return with_report(training, follow(training, start, run))
+
+
+def follow(training: Training, start: FloatArray, run: Run) -> Fit:
+    """The same without a look at the constraints afterwards."""
     votes = votes_of(training, "vote")
     ruled_out = said_by_labels(training)
     winner = elect(np.where(ruled_out, 0.0, votes.counts))
@@ -37,7 +42,7 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
         raise nothing_voted(training, "vote")
     only(winner[at], at, ruled_out)
     said = with_rules(training.problem, ruled_out, "is voted", said_by_labels(training))
-    return with_report(training, solve_jointly(said, start, run))
+    return solve_jointly(said, start, run)
 
 
 def votes_of(training: Training, method: str) -> Votes:

@@ -32,7 +32,7 @@ from tiltfit.arrays import BoolArray, FloatArray
 from tiltfit.data.inputs import Inputs
 from tiltfit.errors import DataError
 from tiltfit.language.constraint import Constraint, ConstraintSet
-from tiltfit.language.values import Label, match
+from tiltfit.language.values import match
 from tiltfit.projections.grounding import refuse_for_documents
 
 ABSTAIN = -1
@@ -93,7 +93,7 @@ def majority_vote(
     for number, constraint in enumerate(said):
         if inputs.unit != "tokens":
             refuse_for_documents(constraint)
-        labels, share = _promise(constraint)
+        labels, share = constraint.promise
         if constraint.given is None or not labels:
             continue
         at = np.asarray(constraint.given.fires(inputs), dtype=np.float64)
@@ -106,17 +106,6 @@ def majority_vote(
         stated=np.array([share for _, share in found]),
         source=np.array([number for number, _ in found], dtype=np.intp),
     )
-
-
-def _promise(constraint: Constraint) -> tuple[tuple[Label, ...], float]:
-    """The labels that the constraint votes for where it fires, and their share there; none if it does not vote."""
-    relation = constraint.relation
-    if constraint.event.place != "all" or constraint.of is not None or relation.bounds[0] == -np.inf:
-        return (), 0.0
-    if relation.shares:
-        return next((((label,), share) for label, share in relation.shares if share > 0.5), ((), 0.0))
-    stated = sum(relation.numbers) / len(relation.numbers)
-    return (constraint.event.names, stated) if stated > 0.5 else ((), 0.0)
 
 
 def elect(counts: FloatArray) -> npt.NDArray[np.intp]:
