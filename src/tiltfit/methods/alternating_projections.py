@@ -16,6 +16,7 @@ closed form.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -23,7 +24,7 @@ from functools import partial
 import numpy as np
 
 from tiltfit.arrays import FloatArray
-from tiltfit.errors import UnsupportedError
+from tiltfit.errors import TiltfitWarning, UnsupportedError
 from tiltfit.methods import vote
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.expectation_maximization import regularize
@@ -81,7 +82,10 @@ def _near_votes(training: Training, start: FloatArray, run: Run) -> Fit:
     the base. ``start``: zeros begin at λ₀.
     """
     model = linear(training.problem.model, "a fit near votes")
-    centre = vote.follow(training, np.zeros_like(start), replace(run, callback=None, development=None)).weights
+    alone = replace(run, callback=None, development=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TiltfitWarning)  # votes that valid_only= rules out: no harm to a centre
+        centre = vote.follow(training, np.zeros_like(start), alone).weights
     based = replace(model, base=model.potentials(centre))
     if run.development is not None:
         score = run.development.score

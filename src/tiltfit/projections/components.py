@@ -126,9 +126,8 @@ class Strength:
         return constraint.slack if constraint.relation.hard else constraint.relation.own_beta or constraint.beta
 
 
-_EVENNESS = 0.75
-"""0: every statement counts the same, 1: every class does. 0.5 and 0.75 give 0.637 and 0.659 with the 294 words of
-docs/defaults.md, 1 gives 0.67 and costs two points where many rules speak of a large class (trec)."""
+_EVEN = 2**0.5
+"""So many times the usual number of statements about a class, or one part in so many, needs no balance."""
 _MOST = 0.5
 """The share of tokens that must be voted on."""
 _PRIOR_PLACES, PRIOR_RATE = 10.0, 0.1
@@ -150,25 +149,28 @@ def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sam
         balance={} if sample.is_sequences else balanced(strength, constraints),
         tokens=tokens or None,
         sequences=sample.is_sequences,
-        voted=near_votes and _voted_share([c for c in constraints if strength.is_bounded(c)], sample) > _MOST,
+        voted=near_votes
+        and _voted_share([c for c in constraints if strength.is_bounded(c) and not c.is_hard], sample) > _MOST,
     )
 
 
 def _voted_share(constraints: Iterable[Constraint], sample: Sample) -> float:
-    """The share of the tokens without a label on which some statement votes."""
+    """The share of the tokens without a label on which some statement votes for one label."""
     voted, unknown = np.zeros(sample.inputs.n, dtype=np.bool_), sample.is_open(False)
     for constraint in constraints:
-        if constraint.where is not None and constraint.promise[0]:
+        if constraint.where is not None and len(constraint.promise[0]) == 1:
             voted |= sample.fires(constraint.where, constraint)
     total = float(np.sum(sample.position_weight[unknown]))
     return float(np.sum(sample.position_weight[voted & unknown])) / total if total > 0 else 0.0
 
 
 def balanced(strength: Strength, constraints: Sequence[Constraint]) -> dict[int, float]:
-    """b_k ∝ mean over its labels l of n_l^(−¾), with mean 1,   n_l = Σ_k [l ∈ labels_k]/|labels_k|.
+    """b_k ∝ mean over its labels l of 1/e(n_l), with mean 1,   n_l = Σ_k [l ∈ labels_k]/|labels_k|
 
-    Of statements that look at something and have a bounded pull. All together a class that n statements speak of is
-    pulled with ∝ n^¼: two statements about a class must not be swallowed by forty about another, nor count as much.
+        e(n) = max(n/ñ√2, 1) for n ≥ ñ,   min(n√2/ñ, 1) below,   ñ the median of the n_l
+
+    Of statements that look at something and have a bounded pull. Two statements about a class must not be swallowed by
+    forty about another; but ten against fourteen say nothing that has to be evened out.
     """
     known = {
         k: c.event.names
@@ -179,7 +181,11 @@ def balanced(strength: Strength, constraints: Sequence[Constraint]) -> dict[int,
     for labels in known.values():
         for label in labels:
             count[label] += 1 / len(labels)
-    factors = {k: float(np.mean([count[label] ** -_EVENNESS for label in labels])) for k, labels in known.items()}
+    usual = float(np.median(list(count.values()))) if count else 1.0
+    uneven = {
+        label: max(n / usual / _EVEN, 1.0) if n >= usual else min(n / usual * _EVEN, 1.0) for label, n in count.items()
+    }
+    factors = {k: float(np.mean([1 / uneven[label] for label in labels])) for k, labels in known.items()}
     mean = sum(factors.values()) / max(1, len(factors))
     return {k: factor / mean for k, factor in factors.items()}
 
