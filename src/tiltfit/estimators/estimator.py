@@ -46,7 +46,8 @@ from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.sequence_encoder import refuse_impossible
 from tiltfit.estimators.stream import fit_online, learn_more
 from tiltfit.execution.workers import Workers, one_blas_thread
-from tiltfit.language.constraint import ConstraintSet
+from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.methods.alternating_projections import late
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import CLOSE, Development, Fit, Round
 from tiltfit.methods.method import Run, Training
@@ -159,9 +160,12 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         votes = majority_vote(constraints, inputs, constraints.classes or ()) if voting else None
         problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
-        alternates = problem.is_sampled and method.name == "ap" and options.solver != "online"
-        if alternates and given is None and self.init is None:
-            given = self._local_start(training, constraints, sample, options, revisions)
+        if given is None and self.init is None and method.name == "ap":
+            last = late(training, options.solver)
+            first = self._fit_without(last, training, sample, options, revisions)
+            if first is not None:
+                hard = options.solver == "auto" and any(c.bounds_structure for c in last)
+                given, training = first.weights, replace(training, first=first if hard else None)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
@@ -292,9 +296,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         development: Development | None = None,
         *,
         once: bool = False,
+        silent: bool = False,
     ) -> Fit:
         """The best of ``n_init`` runs, by the lowest objective, or by the highest score on ``development``: the first
-        from ``given`` or ``init``, the others from random weights. ``once``: one run from the default start."""
+        from ``given`` or ``init``, the others from random weights. ``once``: one run from the default start.
+        ``silent``: nobody is told of its rounds."""
         problem, n_init = training.problem, 1 if once else int(self.n_init)
         if problem.is_sampled:
             options.method.check_sampled()
@@ -315,7 +321,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
                     max_iter=options.max_iter,
                     tol=options.tol,
                     seed=int(rng.integers(2**63)),
-                    callback=None if once else self.callback,
+                    callback=None if silent else self.callback,
                     development=development,
                     options=options.method_options,
                 )
@@ -331,25 +337,30 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         ``scored``: the rounds were chosen on a development set."""
         return *models, fit
 
-    def _local_start(
+    def _fit_without(
         self,
+        last: Sequence[Constraint],
         training: Training,
-        constraints: ConstraintSet,
         sample: Sample,
         options: Options,
         revisions: Revisions,
-    ) -> FloatArray | None:
-        """The fit without the constraints on whole sequences: exact, fast, and near where sampling has to go."""
-        local = ConstraintSet(tuple(c for c in constraints if not c.event.whole), constraints.classes)
+    ) -> Fit | None:
+        """The fit without the constraints that come ``last``; None if there are none, if nothing else is left to learn
+        from, or if runs from several starts are to be compared by Eq. 6 with all of them."""
         problem, model = training.problem, training.problem.model
+        if not last or int(self.n_init) > 1:
+            return None
+        others = ConstraintSet(
+            tuple(c for c in training.grounded.constraints if c not in last), training.grounded.constraints.classes
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the full set of constraints has been warned about
             how = Grounding(model.workers, base=model.base, revisions=revisions)
-            grounded = ground(local, sample, options.strength, how)
+            grounded = ground(others, sample, options.strength, how)
         if grounded.tilt is None and not len(problem.labelled):
             return None
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded, training.votes)
-        return self._solve(simpler, options, once=True).weights
+        return self._solve(simpler, options, once=True, silent=problem.is_sampled)
 
     def _given_start(self, options: Options, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds (flat), or None."""

@@ -144,6 +144,11 @@ class Constraint(Exact):
         """True if a value outside its interval is impossible, not just expensive."""
         return self.relation.hard and not self.slack
 
+    @property
+    def bounds_structure(self) -> bool:
+        """True for a hard bound on what several labels of a sequence do together: transitions, segments, statistics."""
+        return self.is_hard and self.event.is_sequence and self.event.place is None
+
     def __str__(self) -> str:
         return describe(self)
 

@@ -29,11 +29,12 @@ from tiltfit.projections.grounding import Grounded
 class Training:
     """What a method is given to learn from: ``problem`` holds data, labels and constraints as rows, ``grounded`` what
     the rows mean, ``votes`` what constraints say of single positions (for methods that need them, and
-    where ``grounded.voted``)."""
+    where ``grounded.voted``), ``first`` the fit without the constraints that come last (None: they come at once)."""
 
     problem: Problem
     grounded: Grounded
     votes: Votes | None = None
+    first: Fit | None = None
 
 
 @dataclass(frozen=True, eq=False)

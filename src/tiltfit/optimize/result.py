@@ -25,6 +25,7 @@ class Stop(Enum):
     STABLE = "the labels no longer change"
     EARLY = "no better on the development set for {patience} rounds"
     PASSES = "all passes over the data are made"
+    LATE = "nothing is left to gain without the bounds on transitions and whole sequences, which came last"
     MAX_ITER = "stopped after {rounds} rounds"
     LINE_SEARCH = "the line search found no better point (rounding, or a wrong gradient)"
     NOT_FINITE = "the objective is not finite at the start"
@@ -38,7 +39,7 @@ class Stop(Enum):
         return self in _GOOD
 
 
-_GOOD = {Stop.CONVERGED, Stop.FLAT, Stop.NOISE, Stop.CLOSED_FORM, Stop.STABLE, Stop.EARLY, Stop.PASSES}
+_GOOD = {Stop.CONVERGED, Stop.FLAT, Stop.NOISE, Stop.CLOSED_FORM, Stop.STABLE, Stop.EARLY, Stop.PASSES, Stop.LATE}
 
 
 @dataclass(frozen=True, eq=False)
