@@ -224,7 +224,7 @@ def test_at_most_the_horizon_counts(kind):
 
 @pytest.mark.parametrize("kind", ["classifier", "tagger"])
 def test_partial_fit_goes_on_after_a_batch_fit(kind, tmp_path):
-    model, X, y = begin(kind)
+    model, X, y = begin(kind, solver="joint")
     model.fit(X, y)
     before = model.coef_.copy()
     model.partial_fit(some(X, 0, 16), y[:16])

@@ -84,6 +84,23 @@ def test_a_wrong_gradient_ends_with_the_best_point_and_says_so():
     np.testing.assert_array_equal(found.x, np.ones(3))
 
 
+def test_a_direction_that_leads_nowhere_is_forgotten(monkeypatch):
+    """After a failed line search it goes on along the steepest descent instead of giving up."""
+    calls = []
+
+    def failing_once(objective, x, *rest):
+        calls.append(x)
+        found = strong_wolfe(objective, x, *rest)
+        return found._replace(trial=None) if len(calls) == 3 else found
+
+    monkeypatch.setattr(lbfgs, "strong_wolfe", failing_once)
+    objective, centre = quadratic(0, 6)
+    found = minimise(objective, np.zeros(6), gradient_tol=1e-8)
+    assert found.converged
+    np.testing.assert_array_equal(calls[3], calls[2])
+    np.testing.assert_allclose(found.x, centre, atol=1e-6)
+
+
 def test_an_infinite_start_is_said():
     found = minimise(lambda x: (np.inf, x), np.ones(2), gradient_tol=1e-8)
     assert not found.converged

@@ -161,11 +161,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
         if given is None and self.init is None and method.name == "ap":
-            last = late(training, options.solver)
-            first = self._fit_without(last, training, sample, options, revisions)
+            last, briefly = late(training, options.solver)
+            first = self._fit_without(last, training, sample, options, revisions, silent=not briefly)
             if first is not None:
-                hard = options.solver == "auto" and any(c.bounds_structure for c in last)
-                given, training = first.weights, replace(training, first=first if hard else None)
+                given, training = first.weights, replace(training, first=first if briefly else None)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
@@ -344,6 +343,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         sample: Sample,
         options: Options,
         revisions: Revisions,
+        *,
+        silent: bool,
     ) -> Fit | None:
         """The fit without the constraints that come ``last``; None if there are none, if nothing else is left to learn
         from, or if runs from several starts are to be compared by Eq. 6 with all of them."""
@@ -360,7 +361,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if grounded.tilt is None and not len(problem.labelled):
             return None
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded, training.votes)
-        return self._solve(simpler, options, once=True, silent=problem.is_sampled)
+        return self._solve(simpler, options, once=True, silent=silent)
 
     def _given_start(self, options: Options, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds (flat), or None."""

@@ -74,31 +74,32 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
                 "solver='auto' (it alternates), or inference='exact'."
             )
     found = solve(problem, start, run)
-    if found.converged or found.projection is None or tilt is None or problem.is_sampled:
+    if found.projection is None or tilt is None or problem.is_sampled:
+        return found
+    if found.converged and found.stop is not Stop.LATE:  # a few rounds end, whatever there is to converge to
         return found
     if found.stop is Stop.CALLBACK or not tilt.misses_hard(found.projection.violation, by=MISS / 2):
         return found
     return replace(solve(replace(problem, tilt=tilt.softened(MISS)), start, run), softened=True)
 
 
-def late(training: Training, solver: str) -> list[Constraint]:
-    """The constraints that come last, when the model has learned from everything else.
+def late(training: Training, solver: str) -> tuple[list[Constraint], bool]:
+    """The constraints that come last, when the model has learned from everything else; and whether only for a few
+    rounds, in which they are followed but not fitted to the end.
 
-    With ``solver="auto"``, hard bounds on transitions, segments and whole sequences. A model that is not sure yet meets
-    these most cheaply by giving up labels, and what it learns from that makes it give up more: "fields change on
-    punctuation" turned the journals of 100 citations into book titles. Rules (hard 0 and 1) are always there.
-    Where q is sampled also all others on whole sequences: the fit without them is exact, fast, and near where sampling
-    has to go.
+    With ``solver="auto"`` these are hard bounds on transitions, segments and whole sequences. A model that is not sure
+    yet meets them most cheaply by giving up labels, and what it learns from that makes it give up more: "fields change
+    on punctuation" turned the journals of 100 citations into book titles. Rules (hard 0 and 1) are always there.
+    Where q is sampled, everything on whole sequences comes last: the fit without it is exact, fast, and near where
+    sampling has to go.
     """
     problem, grounded = training.problem, training.grounded
     if solver == "online" or training.votes is not None or problem.model.linear is None:
-        return []
-    idle = {*grounded.ruled, *grounded.inactive}
-    return [
-        c
-        for k, c in enumerate(grounded.constraints)
-        if (problem.is_sampled and c.event.whole) or (solver == "auto" and c.bounds_structure and k not in idle)
-    ]
+        return [], False
+    idle = {*grounded.ruled, *grounded.inactive} if solver == "auto" else range(len(grounded.constraints))
+    bounds = [c for k, c in enumerate(grounded.constraints) if c.bounds_structure and k not in idle]
+    whole = [c for c in grounded.constraints if problem.is_sampled and c.event.whole]
+    return [c for c in grounded.constraints if c in bounds or c in whole], bool(bounds)
 
 
 def _join_late(first: Fit, problem: Problem, start: FloatArray, run: Run) -> Fit:

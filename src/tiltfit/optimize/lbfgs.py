@@ -74,7 +74,7 @@ def minimise(
     for n_iter in range(max_iter):
         if largest <= gradient_tol or _is_near(value, largest, gradient, curvature, negligible):
             return done(n_iter, Stop.CONVERGED)
-        first = 1.0 if n_iter > 0 else min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
+        first = 1.0 if n_iter > 0 else _cautious(gradient)
         direction, point, slope = history.direction(gradient, x, first)
         if not slope < 0:  # only rounding can do this; start afresh from the steepest descent
             history.clear()
@@ -83,9 +83,17 @@ def minimise(
             objective, x, direction, Trial(0.0, value, slope, largest, gradient), first, point, measure
         )
         n_eval += found.n_eval
+        if found.trial is None and -slope * first <= negligible * max(1.0, abs(value)):
+            return done(n_iter, Stop.FLAT)
+        if found.trial is None and n_iter > 0:
+            # A pair with next to no curvature, as where O is not convex, may point a million times too far.
+            history.clear()
+            first = _cautious(gradient)
+            direction, point, slope = history.direction(gradient, x, first)
+            origin = Trial(0.0, value, slope, largest, gradient)
+            found = strong_wolfe(objective, x, direction, origin, first, point, measure)
+            n_eval += found.n_eval
         if found.trial is None:
-            if -slope * first <= negligible * max(1.0, abs(value)):
-                return done(n_iter, Stop.FLAT)
             return done(n_iter, Stop.LINE_SEARCH)
         history.move(found.trial.step, gradient, found.trial.gradient)
         x, value, largest, gradient = found.point, found.trial.value, found.trial.steepest, found.trial.gradient
@@ -99,6 +107,11 @@ def minimise(
 
 _BLOCK = 1 << 14
 _LONG = 1 << 16  # shorter vectors stay in the cache whatever their precision
+
+
+def _cautious(gradient: FloatArray) -> float:
+    """A first step along the steepest descent, of which nothing is known but the gradient."""
+    return min(1.0, 1.0 / float(np.sum(np.abs(gradient))))
 
 
 def _is_near(value: float, largest: float, gradient: FloatArray, curvature: float, negligible: float) -> bool:
