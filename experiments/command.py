@@ -111,7 +111,7 @@ def complete(experiment: Experiment, kept: Kept, jobs: int = 1) -> dict[str, Any
     for stage in experiment.stages:
         cells = {cell.key: cell for cell in stage(found)}
         missing = [cell for key, cell in cells.items() if key not in kept]
-        for number, (cell, figures) in enumerate(_measured(missing, jobs), start=1):
+        for number, (cell, figures) in enumerate(measured(missing, jobs), start=1):
             kept[cell.key] = {**figures, SOURCES: now}
             print(f"{number}/{len(missing)} {cell.key}: {_brief(figures)}", file=sys.stderr, flush=True)
         found |= {key: dict(kept[key]) for key in cells}
@@ -152,7 +152,7 @@ def write(experiment: Experiment, cells: Finished, docs: Path) -> None:
         experiment.plot(cells, docs / "figures" / f"{stem}.png")
 
 
-def _measured(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict[str, Any]]]:
+def measured(cells: Sequence[Cell], jobs: int) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """Cells as they are finished. Fresh processes: a fork of one that has compiled kernels with threads may hang."""
     if jobs == 1 or len(cells) < 2:
         yield from ((cell, _measure(cell)) for cell in cells)

@@ -60,7 +60,8 @@ class TiltTagger(TiltEstimator):
     method, method_options
         As for ``TiltClassifier``.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
-        As for ``TiltClassifier``; with ``auto``, an HMM alternates.
+        As for ``TiltClassifier``; with ``auto``, an HMM alternates, and hard bounds on transitions, segments and whole
+        sequences come last: the fit goes without them, then alternates three times with all constraints.
     online : dict, optional
         As for ``TiltClassifier``, of sequences instead of rows: ``batch_size`` (16) of them per step.
     inference : {"auto", "exact", "sampled"}
