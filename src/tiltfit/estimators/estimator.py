@@ -46,7 +46,7 @@ from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.sequence_encoder import refuse_impossible
 from tiltfit.estimators.stream import fit_online, learn_more
 from tiltfit.execution.workers import Workers, one_blas_thread
-from tiltfit.language.constraint import Constraint, ConstraintSet
+from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.alternating_projections import late
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import CLOSE, Development, Fit, Round
@@ -161,10 +161,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
         if given is None and self.init is None and method.name == "ap":
-            last, briefly = late(training, options.solver)
-            first = self._fit_without(last, training, sample, options, revisions, silent=not briefly)
-            if first is not None:
-                given, training = first.weights, replace(training, first=first if briefly else None)
+            given, training = self._fitted_first(training, sample, options, revisions)
         del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
@@ -336,21 +333,18 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         ``scored``: the rounds were chosen on a development set."""
         return *models, fit
 
-    def _fit_without(
-        self,
-        last: Sequence[Constraint],
-        training: Training,
-        sample: Sample,
-        options: Options,
-        revisions: Revisions,
-        *,
-        silent: bool,
-    ) -> Fit | None:
-        """The fit without the constraints that come ``last``; None if there are none, if nothing else is left to learn
-        from, or if runs from several starts are to be compared by Eq. 6 with all of them."""
+    def _fitted_first(
+        self, training: Training, sample: Sample, options: Options, revisions: Revisions
+    ) -> tuple[FloatArray | None, Training]:
+        """The weights of the fit without the constraints that come last, to start from, and what is learned from then.
+
+        None if all of them come at once: if nothing else is left to learn from, or if runs from several starts are to
+        be compared by Eq. 6 with all of them.
+        """
         problem, model = training.problem, training.problem.model
+        last, briefly = late(training, options.solver)
         if not last or int(self.n_init) > 1:
-            return None
+            return None, training
         others = ConstraintSet(
             tuple(c for c in training.grounded.constraints if c not in last), training.grounded.constraints.classes
         )
@@ -359,9 +353,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             how = Grounding(model.workers, base=model.base, revisions=revisions)
             grounded = ground(others, sample, options.strength, how)
         if grounded.tilt is None and not len(problem.labelled):
-            return None
+            return None, training
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded, training.votes)
-        return self._solve(simpler, options, once=True, silent=silent)
+        first = self._solve(simpler, options, once=True, silent=not briefly)
+        return first.weights, replace(training, first=first if briefly else None)
 
     def _given_start(self, options: Options, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:
         """Weights to start from that ``init`` or the last fit holds (flat), or None."""
