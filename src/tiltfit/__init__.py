@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
+    from tiltfit.estimators.objective import Objective as Objective
+    from tiltfit.estimators.objective import objective as objective
     from tiltfit.estimators.persistence import load as load
     from tiltfit.estimators.tagger import TiltTagger as TiltTagger
     from tiltfit.explain.account import report_page as report_page
@@ -73,6 +75,8 @@ if TYPE_CHECKING:
 _HOME = {
     "TiltClassifier": "tiltfit.estimators.classifier",
     "TiltTagger": "tiltfit.estimators.tagger",
+    "objective": "tiltfit.estimators.objective",
+    "Objective": "tiltfit.estimators.objective",
     "compare": "tiltfit.comparison.compare",
     "Comparison": "tiltfit.comparison.result",
     "disputes": "tiltfit.explain.disputes",

@@ -114,9 +114,9 @@ def _join_late(first: Fit, problem: Problem, start: FloatArray, run: Run) -> Fit
     solve = alternate_sampled if problem.is_sampled else alternate
     found = solve(problem, start, replace(run, max_iter=rounds, tol=0.0))
     history = (*first.history, *(_after(one, begun, run.max_iter) for one in found.history))
-    stop = Stop.LATE if found.stop is Stop.MAX_ITER else found.stop
-    ended = {"stop": first.stop, "details": first.details, "advice": first.advice} if not first.converged else {}
-    return replace(found, history=history, **{"stop": stop, **ended})
+    if not first.converged:
+        return replace(found, history=history, stop=first.stop, details=first.details, advice=first.advice)
+    return replace(found, history=history, stop=Stop.LATE if found.stop is Stop.MAX_ITER else found.stop)
 
 
 def _after(one: Round, begun: int, max_iter: int) -> Round:
