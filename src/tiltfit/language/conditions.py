@@ -193,7 +193,7 @@ def near(*phrases: str, above: float, encoder: str = STATIC) -> Condition:
 
     Parameters
     ----------
-    *phrases : str
+    phrases : str
         One phrase or several.
     above : float
         The least cosine similarity of the vectors of text and phrase, more than 0 and at most 1. What is near depends
