@@ -205,8 +205,10 @@ def _idle(constraint: Constraint, data: Data, places: BoolArray) -> str | None:
         head = f"The constraint {title!r} also names {what}, but there are none."
     else:
         head = f"The constraint {title!r} never fires, so it has no effect."
-    found = [guess for part in idle if (guess := part.suggest(inputs)) is not None]
-    return f'{head} Did you mean "{found[0]}"?' if found else head
+    hint = next((hint for part in idle if (hint := part.hint(inputs)) is not None), None)
+    if hint is None:
+        return head
+    return f"{head} {hint[0].upper()}{hint[1:]}{'' if hint.endswith('?') else '.'}"
 
 
 @dataclass(frozen=True)

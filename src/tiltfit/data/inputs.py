@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +41,7 @@ def cut(text: str, words: Sequence[str] = ()) -> str:
 
 
 Unit = Literal["documents", "rows", "tokens"]
+T = TypeVar("T")
 
 _WORD = re.compile(r"\w+")
 
@@ -157,6 +158,17 @@ class Inputs(ABC):
         """The columns that words are looked up in; None stands for the only text there is."""
         return [None]
 
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """``make()`` of the first call with this key, kept for the others."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
     # Instances: each position is one, except in sequences.
 
     @property
@@ -253,7 +265,7 @@ class MatrixInputs(Inputs):
 
     def texts(self, column: str | None = None) -> Sequence[str]:
         raise ConstraintError(
-            "phrase(...) and regex(...) look at raw text, but X is a matrix. "
+            "phrase(...), regex(...) and near(...) look at raw text, but X is a matrix. "
             "Pass the texts themselves (and the matrix's vectorizer as vectorizer=)."
         )
 

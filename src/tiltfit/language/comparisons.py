@@ -16,7 +16,9 @@ import numpy.typing as npt
 from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, nearest
+from tiltfit.features.vectors import STATIC
 from tiltfit.language.condition import Condition
+from tiltfit.language.meaning import Near
 from tiltfit.language.prose import join, show
 from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import Exact, Label, is_collection, is_number, labels, text, threshold
@@ -81,6 +83,10 @@ class Column(_Source):
     def regex(self, pattern: str) -> Condition:
         """Fires where the pattern occurs in the column's text."""
         return Regex(pattern, self.name)
+
+    def near(self, *phrases: str, above: float, encoder: str = STATIC) -> Condition:
+        """Fires where the column's text is close in meaning to one of the phrases."""
+        return Near(phrases, above, encoder, self.name)
 
     def numbers(self, inputs: Inputs, what: str) -> Known:
         values = inputs.column(self.name)

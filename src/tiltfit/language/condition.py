@@ -79,6 +79,13 @@ class Condition(Written):
         """For a condition that never fires: the nearest thing that does occur, if one is similar."""
         return next((s for s in (part.suggest(inputs) for part in self.parts) if s is not None), None)
 
+    def hint(self, inputs: Inputs) -> str | None:
+        """The same in words, as the end of a sentence: ``did you mean "puck"?``"""
+        if self.parts:
+            return next((h for h in (part.hint(inputs) for part in self.parts) if h is not None), None)
+        guess = self.suggest(inputs)
+        return None if guess is None else f'did you mean "{guess}"?'
+
     # Python
 
     def __and__(self, other: Condition) -> Condition:
@@ -250,6 +257,9 @@ class Not(_OfOne):
 
     def suggest(self, inputs: Inputs) -> str | None:
         return None  # it never fires because its part always does
+
+    def hint(self, inputs: Inputs) -> str | None:
+        return None
 
     def __invert__(self) -> Condition:
         return self.part

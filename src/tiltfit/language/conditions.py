@@ -15,8 +15,10 @@ import numpy as np
 from tiltfit.arguments import whole
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.features.vectors import STATIC
 from tiltfit.language.comparisons import Column, Feature
 from tiltfit.language.condition import AllOf, Condition, all_of, any_of, require_sequences
+from tiltfit.language.meaning import Near
 from tiltfit.language.prose import ordinal, show
 from tiltfit.language.texts import Phrase, Regex, Word
 from tiltfit.language.values import text as _text
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
 
 # Names of other modules that are imported from here.
-__all__ = ["AllOf", "Column", "Condition", "Feature", "Phrase", "Regex", "Word", "all_of", "any_of"]
+__all__ = ["AllOf", "Column", "Condition", "Feature", "Near", "Phrase", "Regex", "Word", "all_of", "any_of"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +186,23 @@ def phrase(text: str, case: bool | None = None) -> Condition:
 def regex(pattern: str) -> Condition:
     """The pattern (of Python's ``re``) occurs in the text."""
     return Regex(pattern)
+
+
+def near(*phrases: str, above: float, encoder: str = STATIC) -> Condition:
+    """Is close in meaning to one of the phrases; for sequences, the token by itself.
+
+    Parameters
+    ----------
+    phrases : str
+        One phrase or several.
+    above : float
+        The least cosine similarity of the vectors of text and phrase, more than 0 and at most 1. What is near depends
+        on the encoder: ``check`` shows how often the condition fires, and the nearest text if it never does.
+    encoder : str, optional
+        The name of an encoder of texts. ``"static"`` needs ``pip install 'tiltfit[embeddings]'`` where data are looked
+        at; ``tiltfit.features.vectors.register_encoder`` adds others.
+    """
+    return Near(phrases, above, encoder)
 
 
 def column(name: str) -> Column:

@@ -294,10 +294,10 @@ def _warn_idle_words(constraint: Constraint, sample: Sample) -> None:
         return
     for leaf in constraint.given.leaves:
         if leaf.words and not leaf.fires(sample.inputs).any():
-            guess = leaf.suggest(sample.inputs)
+            hint = leaf.hint(sample.inputs)
             warn_user(
                 f"The constraint {sample.title(constraint)!r} also names {leaf!r}, which occurs nowhere"
-                + (f'; did you mean "{guess}"?' if guess else "."),
+                + (f"; {hint}" if hint else "."),
                 InactiveConstraintWarning,
                 constraint=sample.title(constraint),
             )
@@ -316,8 +316,8 @@ def _warn_inactive(constraint: Constraint, sample: Sample) -> None:
     elif where is None:
         why = "its event cannot happen here"
     else:
-        guess = where.suggest(inputs)
-        why = "its condition never fires on this data" + (f'; did you mean "{guess}"?' if guess else "")
+        hint = where.hint(inputs)
+        why = "its condition never fires on this data" + (f"; {hint}" if hint else "")
     end = "" if why.endswith("?") else "."
     title = sample.title(constraint)
     warn_user(f"The constraint {title!r} is inactive: {why}{end}", InactiveConstraintWarning, constraint=title)
