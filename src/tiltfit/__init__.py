@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tiltfit.explain.disputes import disputes as disputes
     from tiltfit.explain.influence import leave_one_out as leave_one_out
     from tiltfit.explain.influence import sensitivity as sensitivity
+    from tiltfit.features.vectors import register_encoder as register_encoder
     from tiltfit.inference.potentials import Potentials as Potentials
     from tiltfit.inference.statistic import Statistic as Statistic
     from tiltfit.inference.statistics import register_statistic as register_statistic
@@ -77,6 +78,7 @@ _HOME = {
     "TiltClassifier": "tiltfit.estimators.classifier",
     "TiltTagger": "tiltfit.estimators.tagger",
     "objective": "tiltfit.estimators.objective",
+    "register_encoder": "tiltfit.features.vectors",
     "Objective": "tiltfit.estimators.objective",
     "compare": "tiltfit.comparison.compare",
     "Comparison": "tiltfit.comparison.result",

@@ -30,7 +30,15 @@ ENCODERS: Registry[Callable[[], Encoder]] = Registry("encoder", DataError)
 
 
 def register_encoder(name: str, load: Callable[[], Encoder]) -> None:
-    """Let ``name`` mean the encoder that ``load()`` returns; it is called once per process, on first use."""
+    """Let ``name`` mean the encoder that ``load()`` returns; it is called once per process, on first use.
+
+    Parameters
+    ----------
+    name : str
+        As ``near(..., encoder=name)`` and constraint files have it.
+    load : callable
+        Returns an object with ``encode(texts)``: one vector per text.
+    """
     ENCODERS.register(name, load)
 
 

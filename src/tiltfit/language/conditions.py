@@ -200,7 +200,7 @@ def near(*phrases: str, above: float, encoder: str = STATIC) -> Condition:
         on the encoder: ``check`` shows how often the condition fires, and the nearest text if it never does.
     encoder : str, optional
         The name of an encoder of texts. ``"static"`` needs ``pip install 'tiltfit[embeddings]'`` where data are looked
-        at; ``tiltfit.features.vectors.register_encoder`` adds others.
+        at; ``tiltfit.register_encoder`` adds others.
     """
     return Near(phrases, above, encoder)
 

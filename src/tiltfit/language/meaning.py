@@ -69,7 +69,7 @@ class Near(Condition):
         if not isinstance(self.encoder, str):
             raise ConstraintError(
                 f"encoder of near({self.phrases[0]!r}, ...) must be the name of an encoder, but is {self.encoder!r}. "
-                "Give it a name with tiltfit.features.vectors.register_encoder(name, load)."
+                "Give it a name with tiltfit.register_encoder(name, load)."
             )
         self._set(encoder=text(self.encoder, f"encoder of near({self.phrases[0]!r}, ...)"))
         if self.column is not None:
