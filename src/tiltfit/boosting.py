@@ -44,6 +44,11 @@ def booster_objective(objective: Objective) -> Callable[[Any, Any], tuple[FloatA
         )
 
     def called(scores: Any, data: Any) -> tuple[FloatArray, FloatArray]:
+        if isinstance(data, np.ndarray | list):
+            raise DataError(
+                "The scikit-learn classes of boosters pass y and scores instead of scores and data: use "
+                "lightgbm.train or xgboost.train."
+            )
         found = np.asarray(scores, dtype=np.float64)
         one = found.ndim == 1 and objective.shape == (len(found), 2)
         if one:

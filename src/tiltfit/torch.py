@@ -17,6 +17,7 @@ from tiltfit.estimators.objective import Objective
 
 try:
     import torch
+    from torch.autograd.function import once_differentiable
 except ImportError as error:
     raise UnsupportedError("tiltfit.torch needs PyTorch: pip install 'tiltfit[torch]'.") from error
 
@@ -31,6 +32,7 @@ class _Loss(torch.autograd.Function):  # type: ignore[misc]
         return inputs[0].new_tensor(value)
 
     @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
     def backward(context: Any, upstream: Any) -> Any:
         gradients = [upstream * gradient for gradient in context.saved_tensors]
         return (None, *gradients, *[None] * len(gradients))
@@ -41,11 +43,12 @@ class TiltLoss(torch.nn.Module):  # type: ignore[misc]
 
     ``loss(scores)`` is of all rows; ``loss(scores, rows)`` of a mini-batch, ``rows`` being the numbers of its rows in X
     (of sequences: their numbers; scores then hold their tokens one after the other). Other rows take part in the
-    statements with the scores that they had when they were last in a batch. The gradient is the mean over the rows of
-    the batch; the value is always that of all rows, by their latest scores.
+    statements with the scores that they had when they were last in a batch, and with zeros before. The gradient is the
+    mean over the rows of the batch; the value is always that of all rows, by their latest scores. Under
+    ``torch.no_grad()`` nothing is remembered.
 
     Of sequences, ``transitions`` (from × to) are a parameter of this module: give ``loss.parameters()`` to the
-    optimiser, too. ``loss.objective`` has ``report``, ``projected`` and ``decode``.
+    optimiser, too. ``loss.objective`` has ``report``, ``projected`` and ``decode``; pass it ``loss.transitions``.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -55,7 +58,7 @@ class TiltLoss(torch.nn.Module):  # type: ignore[misc]
                 f"TiltLoss takes what tiltfit.objective(...) returns, not {type(objective).__name__}.",
                 parameter="objective",
             )
-        self.objective = objective
+        self.objective, self._running = objective, objective.running()
         n = len(objective.classes)
         self.transitions = torch.nn.Parameter(torch.zeros(n, n)) if objective.is_chains else None
 
@@ -63,17 +66,18 @@ class TiltLoss(torch.nn.Module):  # type: ignore[misc]
         """O/n with its gradient."""
         if not isinstance(scores, torch.Tensor):
             raise DataError(f"scores must be a tensor, but is {type(scores).__name__}.", parameter="scores")
+        if not scores.is_floating_point():
+            raise DataError(f"scores must be numbers with a fraction, but are {scores.dtype}.", parameter="scores")
         known = [_as_array(scores)]
         if self.transitions is not None:
             known.append(_as_array(self.transitions))
         n = len(self.objective.lengths)
-        if rows is None:
-            value, *gradients = self.objective.value_and_grad(*known)
-            size = n
-        else:
-            numbers = _as_array(rows) if isinstance(rows, torch.Tensor) else np.asarray(rows)
-            value, *gradients = self.objective.running.step(numbers, *known)
-            size = max(1, len(numbers))
+        numbers = np.arange(n) if rows is None else _as_array(rows) if isinstance(rows, torch.Tensor) else rows
+        before = self._running.scores
+        value, *gradients = self._running.step(numbers, *known)
+        if not torch.is_grad_enabled():
+            self._running.scores = before
+        size = len(numbers)
         inputs = [scores] if self.transitions is None else [scores, self.transitions]
         # Transitions are about all sequences, as they were last seen.
         scaled = [

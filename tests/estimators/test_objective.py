@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tiltfit import TiltClassifier, column, expect, objective, punctuation, word
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.errors import DataError, UnmetConstraintWarning, UnsupportedError
 
 TEXTS = ["the puck", "a puck and a bat", "the bat", "a bat", "a goalie", "nothing"]
 HALF = ["h", None, None, "b", None, None]
@@ -139,8 +139,9 @@ def test_batches_come_to_the_full_gradient():
     """Once every row has been in a batch, a step is the full objective at the latest scores."""
     o = documents("hard")
     scores = np.random.default_rng(0).normal(size=o.shape)
+    running = o.running()
     for batch in ([0, 3], [5, 1], [2, 4]):
-        value, grad = o.running.step(batch, scores[batch])
+        value, grad = running.step(batch, scores[batch])
     full, whole = o.value_and_grad(scores)
     assert value == pytest.approx(full, rel=1e-6)
     np.testing.assert_allclose(grad, whole[[2, 4]], atol=1e-5)
@@ -149,8 +150,9 @@ def test_batches_come_to_the_full_gradient():
 def test_batches_of_sequences():
     o = objective(SEQUENCES["label"], TOKENS, TAGS, classes=["a", "t"])
     scores = np.random.default_rng(0).normal(size=o.shape)
-    o.running.step([2, 0, 3], np.vstack([scores[8:11], scores[:5], scores[11:]]))
-    value, grad = o.running.step([1], scores[5:8])
+    running = o.running()
+    running.step([2, 0, 3], np.vstack([scores[8:11], scores[:5], scores[11:]]))
+    value, grad = running.step([1], scores[5:8])
     full, whole = o.value_and_grad(scores)
     assert value == pytest.approx(full, rel=1e-6)
     np.testing.assert_allclose(grad, whole[5:8], atol=1e-5)
@@ -176,9 +178,10 @@ class OnAnotherDevice:
         (np.full((6, 2), np.nan), r"scores has NaN or infinite numbers in 6 rows \(row 0 first\)"),
         (np.where(np.arange(12).reshape(6, 2) == 7, np.inf, 0.0), r"in 1 rows \(row 3 first\)"),
         ([["a", "b"]] * 6, r"scores must be an array of numbers"),
+        (np.zeros((6, 2), dtype=complex), r"scores must be an array of numbers \(its type is complex128\)"),
         (OnAnotherDevice(), r"cuda:0.*pass scores\.detach\(\)\.float\(\)\.cpu\(\)\.numpy\(\)"),
     ],
-    ids=["rows", "axes", "nan", "inf", "texts", "device"],
+    ids=["rows", "axes", "nan", "inf", "texts", "complex", "device"],
 )
 def test_scores_that_are_refused(scores, told):
     with pytest.raises(DataError, match=told):
@@ -187,11 +190,17 @@ def test_scores_that_are_refused(scores, told):
 
 @pytest.mark.parametrize(
     ("instances", "told"),
-    [([0, 0], "must differ"), ([6], "whole numbers from 0 to 5"), ([-1], "whole numbers"), ([0.5], "whole numbers")],
+    [
+        ([0, 0], "must differ"),
+        ([6], "whole numbers from 0 to 5"),
+        ([-1], "whole numbers"),
+        ([0.5], "whole numbers"),
+        ([], "is empty"),
+    ],
 )
 def test_batches_that_are_refused(instances, told):
     with pytest.raises(DataError, match=told):
-        documents("bounded pull").running.step(instances, np.zeros((len(instances), 2)))
+        documents("bounded pull").running().step(instances, np.zeros((len(instances), 2)))
 
 
 def test_what_else_is_refused():
@@ -207,3 +216,48 @@ def test_what_else_is_refused():
     many = [[str(i) for i in range(40)] for _ in range(3)]
     with pytest.raises(UnsupportedError, match=r"about whole sequences, and q can only be sampled"):
         objective([expect.repeats().at_most(0.1)], many, classes=list("abcdefghijklmnop"))
+
+
+def test_a_refused_batch_changes_nothing():
+    running = objective(SEQUENCES["label"], TOKENS, TAGS, classes=["a", "t"]).running()
+    with pytest.raises(DataError, match="transitions has the shape"):
+        running.step([1], np.ones((3, 2)), np.zeros((3, 3)))
+    np.testing.assert_array_equal(running.scores, 0.0)
+
+
+def test_contradictions_are_given_slack():
+    said = [
+        expect("h", given=word("puck")).at_least(0.9),
+        expect("h").at_most(0.2),
+        expect("h", given=word("bat")).at_least(0.95),
+    ]
+    with pytest.warns(UnmetConstraintWarning, match="contradict each other"):
+        o = objective(said, TEXTS, classes=CLASSES)
+    scores = np.random.default_rng(0).normal(size=o.shape)
+    _, grad = o.value_and_grad(scores)
+    np.testing.assert_allclose(grad, numeric(lambda s: o.value_and_grad(s)[0], scores), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("X", "is_chains"),
+    [
+        ([["x"]], True),
+        ([[], ["x"]], True),
+        ([np.array(["x", "y"])], True),
+        ([[["w=x"], ["c"]]], True),
+        (["x"], False),
+        ([[1.0]], False),
+    ],
+)
+def test_sequences_are_told_by_their_tokens(X, is_chains):
+    o = objective([], X, [["a"] * len(row) for row in X] if is_chains else ["a"], classes=["a", "b"])
+    assert o.is_chains == is_chains
+
+
+@pytest.mark.parametrize("lengths", [[1.5, 1.5], [-1, 4]])
+def test_lengths_that_are_refused(lengths):
+    o = objective(SEQUENCES["label"], TOKENS, TAGS, classes=["a", "t"])
+    with pytest.raises(DataError, match="lengths must be whole numbers"):
+        o.decode(np.zeros((3, 2)), lengths=lengths)
+    with pytest.raises(DataError, match="alpha"):
+        o.fit_transitions(np.zeros(o.shape), alpha=-1)

@@ -89,10 +89,48 @@ def test_the_callback_sees_both_parts_and_stops_either():
         assert not stopped.converged_
 
 
+def test_a_start_from_another_fit_begins_the_first_part():
+    """So that a fit without a statement that says nothing is the fit with it, as leave_one_out compares them."""
+    full = fitted([*WORDS, ON_PUNCTUATION, expect("d").between(0, 1)])
+    again = fitted([*WORDS, ON_PUNCTUATION], init=full)
+    assert "came last" in again.message_
+    for one, two in zip(again.predict_marginals(X), full.predict_marginals(X), strict=True):
+        np.testing.assert_allclose(one, two, atol=0.05)
+
+
+def test_exact_inference_stays_exact():
+    asked = []
+    from tiltfit.estimators import estimator
+
+    original = estimator.ground
+
+    def noticed(constraints, sample, strength, how):
+        asked.append(how.inference)
+        return original(constraints, sample, strength, how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimator, "ground", noticed)
+        fitted([*WORDS, expect.repeats("a").about(0.3), ON_PUNCTUATION], inference="exact")
+    assert set(asked) == {"exact"}
+    assert len(asked) == 2
+
+
+def test_the_best_round_on_the_development_set_is_numbered_among_all():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = tagger([*WORDS, ON_PUNCTUATION]).fit(X, Y, dev=(X[:4], [["a"] * len(x) for x in X[:4]]), patience=2)
+    scores = {one.round: one.dev_score for one in found.history_}
+    assert all(score is not None for score in scores.values())
+    told = [word for word in found.message_.replace(",", "").split() if word.isdigit()]
+    best = int(told[-1])
+    assert scores[best] == max(scores.values())
+
+
 def test_a_first_part_that_runs_out_of_rounds_is_said():
     found = fitted([*WORDS, ON_PUNCTUATION], max_iter=2)
     assert not found.converged_
-    assert found.message_ == "stopped after 4 rounds"
+    assert found.message_ == "stopped after 2 rounds"
+    assert found.n_iter_ == 2
 
 
 def test_contradictions_are_given_slack():

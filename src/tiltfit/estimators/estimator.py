@@ -160,10 +160,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         votes = majority_vote(constraints, inputs, constraints.classes or ()) if voting else None
         problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
-        if given is None and self.init is None and method.name == "ap":
-            given, training = self._fitted_first(training, sample, options, revisions)
-        del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         development = self._development(kept_aside, patience, plain)
+        if method.name == "ap" and (given is not None or self.init is None):
+            given, training = self._fitted_first(training, sample, options, revisions, given, development)
+        del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
@@ -334,28 +334,36 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return *models, fit
 
     def _fitted_first(
-        self, training: Training, sample: Sample, options: Options, revisions: Revisions
+        self,
+        training: Training,
+        sample: Sample,
+        options: Options,
+        revisions: Revisions,
+        given: FloatArray | None,
+        development: Development | None,
     ) -> tuple[FloatArray | None, Training]:
         """The weights of the fit without the constraints that come last, to start from, and what is learned from then.
+        It starts from ``given``, if there are such weights.
 
-        None if all of them come at once: if nothing else is left to learn from, or if runs from several starts are to
-        be compared by Eq. 6 with all of them.
+        All constraints come at once, from ``given``, if nothing else is left to learn from, or if runs from several
+        starts are to be compared by Eq. 6 with all of them.
         """
         problem, model = training.problem, training.problem.model
         last, briefly = late(training, options.solver)
-        if not last or int(self.n_init) > 1:
-            return None, training
+        if not last or int(self.n_init) > 1 or (given is not None and not briefly):
+            return given, training
         others = ConstraintSet(
             tuple(c for c in training.grounded.constraints if c not in last), training.grounded.constraints.classes
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the full set of constraints has been warned about
-            how = Grounding(model.workers, base=model.base, revisions=revisions)
+            how = Grounding(model.workers, *self.inference_, base=model.base, revisions=revisions)
             grounded = ground(others, sample, options.strength, how)
         if grounded.tilt is None and not len(problem.labelled):
-            return None, training
+            return given, training
         simpler = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded, training.votes)
-        first = self._solve(simpler, options, once=True, silent=not briefly)
+        scored = development if briefly else None
+        first = self._solve(simpler, options, given, scored, once=True, silent=not briefly)
         return first.weights, replace(training, first=first if briefly else None)
 
     def _given_start(self, options: Options, classes: Any, encoder: Any, n_columns: int) -> FloatArray | None:

@@ -13,14 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
-from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.errors import DataError, UnmetConstraintWarning, UnsupportedError, warn_user
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.tagger import TiltTagger
@@ -30,7 +29,9 @@ from tiltfit.inference.potentials import Potentials
 from tiltfit.inference.structure import Structure
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
+from tiltfit.methods.alternating_projections import MISS
 from tiltfit.methods.problem import Evaluation, Problem
+from tiltfit.methods.refusals import check_number
 from tiltfit.models.model import Model
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.projections.grounding import Grounded, Grounding, ground
@@ -154,6 +155,7 @@ class Objective:
     def fit_transitions(self, scores: Any, alpha: float = 1.0, max_iter: int = 100) -> FloatArray:
         """argmin_T O(scores, T) + ½·α‖T‖²: the transitions that go with these scores."""
         self._needs_chains("fit_transitions")
+        check_number("alpha", alpha, "a finite number of at least 0")
         n = self.shape[1]
 
         def objective(flat: FloatArray) -> tuple[float, FloatArray]:
@@ -171,7 +173,9 @@ class Objective:
             best = self._problem.model.structure.best(self._problem.model.potentials(weights), self._workers)[0]
             cuts = self.lengths
         else:
-            cuts = np.asarray(lengths, dtype=np.intp)
+            cuts = np.asarray(lengths)
+            if cuts.ndim != 1 or cuts.dtype.kind not in "iu" or np.any(cuts < 0):
+                raise DataError("lengths must be whole numbers: the tokens of each sequence.", parameter="lengths")
             some = np.flatnonzero(cuts > 0)
             offsets = np.concatenate([[0], np.cumsum(cuts[some])]).astype(np.intp)
             node = _as_scores(scores, (int(cuts.sum()), self.shape[1]), "scores")
@@ -222,9 +226,8 @@ class Objective:
         self._start = found.start
         return found
 
-    @cached_property
     def running(self) -> Running:
-        """For mini-batches."""
+        """For mini-batches: a table of the latest scores, which are zero before the first batch."""
         return Running(self)
 
 
@@ -232,8 +235,9 @@ class Running:
     """Mini-batches: the scores of every row as they were last seen, and the prices that go with these.
 
     A step replaces the scores of its rows (of sequences: of all their tokens) and looks at the gradient there. Other
-    rows take part in the statements with the scores that they had when they were in a batch; with small steps of the
-    model this is the gradient of the full objective. It costs one information projection of all rows, warm-started.
+    rows take part in the statements with the scores that they had when they were in a batch, and with zeros before;
+    with small steps of the model this is the gradient of the full objective. It costs one information projection of all
+    rows, warm-started.
     """
 
     def __init__(self, objective: Objective) -> None:
@@ -245,16 +249,18 @@ class Running:
     def step(self, instances: Any, scores: Any, transitions: Any = None) -> tuple[Any, ...]:
         """O with the latest scores of all rows, and its gradient by those of the batch. ``instances``: the numbers of
         its rows, or sequences, each once."""
-        numbers = np.asarray(instances)
-        n = len(self._places)
+        numbers, n = np.asarray(instances), len(self._places)
+        if not numbers.size:
+            raise DataError("instances is empty: a batch needs a row.")
         if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or np.any((numbers < 0) | (numbers >= n)):
             raise DataError(f"instances must be whole numbers from 0 to {n - 1}: the rows that the batch is of.")
         if len(np.unique(numbers)) != len(numbers):
             raise DataError("instances must differ: a row that is twice in a batch has two scores.")
-        empty = np.empty(0, dtype=np.intp)
-        places = np.concatenate([self._places[k] for k in numbers.tolist()]) if len(numbers) else empty
-        self.scores[places] = _as_scores(scores, (len(places), self._objective.shape[1]), "scores")
-        found = self._objective.value_and_grad(self.scores, transitions)
+        places = np.concatenate([self._places[k] for k in numbers.tolist()])
+        latest = self.scores.copy()
+        latest[places] = _as_scores(scores, (len(places), self._objective.shape[1]), "scores")
+        found = self._objective.value_and_grad(latest, transitions)
+        self.scores = latest
         return (found[0], found[1][places], *found[2:])
 
 
@@ -307,7 +313,7 @@ def objective(
         raise DataError(f"inference={inference!r} is unknown here: use 'auto' or 'exact'.", parameter="inference")
     estimator = (TiltTagger if task.is_sequences else TiltClassifier)(gamma=gamma, beta=beta, scale=scale)
     options = Options.of(estimator)
-    inputs = task.read(X, feature_names, allow_empty=False)
+    inputs = task.read(X, feature_names)
     sample = make_sample(task, inputs, y, sample_weight, classes=classes, constraints=said)
     said = said.with_classes(sample.classes, task.unit)
     options.check(said, inputs.unit)
@@ -326,21 +332,42 @@ def objective(
             "no value. Use inference='exact' where that is possible, state it of fewer labels, or leave it out.",
             constraint=name,
         )
+    problem = _softened(problem)
     lengths = np.asarray(inputs.lengths if task.is_sequences else np.ones(n), dtype=np.intp)
     return Objective(problem, grounded, sample, lengths)
 
 
+def _softened(problem: Problem) -> Problem:
+    """The same with slack where hard constraints contradict each other: O would be infinite everywhere."""
+    tilt = problem.tilt
+    if tilt is None:
+        return problem
+    with one_blas_thread():
+        found = problem.evaluate(np.zeros(problem.model.n_weights), None, _TOL).projection
+    if found is None or not tilt.misses_hard(found.violation, by=MISS / 2):
+        return problem
+    warn_user(
+        "Hard constraints contradict each other on this data and were given slack: report(scores) shows which. Relax a "
+        "target, or give one of them slack=.",
+        UnmetConstraintWarning,
+    )
+    return replace(problem, tilt=tilt.softened(MISS))
+
+
 def _is_sequences(X: Any) -> bool:
     """Return whether X is a list whose first instance is a list of tokens."""
-    if not isinstance(X, list | tuple) or not X:
+    if not isinstance(X, list | tuple):
         return False
-    return isinstance(X[0], list | tuple) and (not X[0] or isinstance(X[0][0], str | dict))
+    first = next((row for row in X if isinstance(row, list | tuple | np.ndarray) and len(row)), None)
+    return first is not None and isinstance(first[0], str | dict | list | tuple)
 
 
 def _as_scores(scores: Any, shape: tuple[int, int], name: str) -> FloatArray:
     """Scores as an array of 64 bits; anything that is not one number per cell of ``shape`` is refused."""
     try:
         found: npt.NDArray[Any] = np.asarray(scores)
+        if found.dtype.kind not in "biufO":
+            raise TypeError(f"its type is {found.dtype}")
         found = found.astype(np.float64)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DataError(

@@ -8,7 +8,7 @@ nothing is downloaded; ``register_encoder`` adds others. What files hold of an e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -39,10 +39,12 @@ def register_encoder(name: str, load: Callable[[], Encoder]) -> None:
     load : callable
         Returns an object with ``encode(texts)``: one vector per text.
     """
+    if not callable(load):
+        raise DataError(f"load of the encoder {name!r} must be a function without parameters that returns the encoder.")
     ENCODERS.register(name, load)
 
 
-@lru_cache(maxsize=8)
+@cache
 def named_encoder(name: str) -> Encoder:
     """The encoder of that name."""
     return ENCODERS.find(name)()
@@ -51,7 +53,17 @@ def named_encoder(name: str) -> Encoder:
 def encode(encoder: Encoder, texts: Sequence[str], *, dimensions: int | None = None) -> FloatArray:
     """v/‖v‖ of every text, 0 where v = 0 (an empty text). ``dimensions``: how many there must be."""
     title = type(encoder).__name__
-    found = np.asarray(encoder.encode(list(texts)), dtype=np.float64)
+    if not callable(getattr(encoder, "encode", None)):
+        raise DataError(f"{title} has no method encode(texts).", parameter="vectorizer")
+    answer = encoder.encode(list(texts))
+    try:
+        found = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DataError(
+            f"{title}.encode did not return an array of numbers ({error}). Of a tensor it must return "
+            "tensor.float().cpu().numpy().",
+            parameter="vectorizer",
+        ) from error
     if found.ndim != 2 or len(found) != len(texts):
         raise DataError(
             f"{title}.encode returned an array of shape {found.shape} for {len(texts)} texts: it must have one row per "

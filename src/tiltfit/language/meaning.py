@@ -80,7 +80,7 @@ class Near(Condition):
 
     def hint(self, inputs: Inputs) -> str | None:
         found = self._similarities(inputs)
-        if not len(found):
+        if not len(found) or np.any(found >= self.above - _ROUNDING):
             return None
         best = int(np.argmax(found))
         # Rounded down, so that the condition fires with this number.

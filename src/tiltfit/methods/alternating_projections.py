@@ -9,9 +9,9 @@
 
 O falls at every half step. The M-projection need not be exact for that: it stops once it has cut the gradient it began
 with to a tenth, since the next information projection moves q anyway. ``joint`` eliminates q, ``sgd`` takes one
-stochastic pass per round, ``auto`` is the fastest one that can solve the problem. Where q can only be sampled, it
-alternates. With a generative model this is posterior regularization (``expectation_maximization``), which alternates in
-closed form.
+stochastic pass per round. ``auto`` is ``joint``, but for hard bounds on transitions and whole sequences, which come
+last (``late``); where q can only be sampled, it alternates. With a generative model this is posterior regularization
+(``expectation_maximization``), which alternates in closed form.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ MISS = 0.01
 
 LATE_ROUNDS = 3
 """Alternations with the constraints that come last. On development citations (Cora, 5 and 20 labels), one to three are
-as good, ten cost half a point, and convergence costs up to seven (docs/whole-sequences.md)."""
+as good, ten cost half a point, and convergence costs four to six (docs/whole-sequences.md)."""
 
 _NOTE = "statements vote on most tokens, so the weights are held near those that follow the majority"
 
@@ -89,17 +89,20 @@ def late(training: Training, solver: str) -> tuple[list[Constraint], bool]:
 
     With ``solver="auto"`` these are hard bounds on transitions, segments and whole sequences. A model that is not sure
     yet meets them most cheaply by giving up labels, and what it learns from that makes it give up more: "fields change
-    on punctuation" turned the journals of 100 citations into book titles. Rules (hard 0 and 1) are always there.
+    on punctuation" turned the journals of 100 citations into book titles. Rules (hard 0 and 1) are always there, and
+    where votes hold the weights in place, so are bounds.
     Where q is sampled, everything on whole sequences comes last: the fit without it is exact, fast, and near where
-    sampling has to go.
+    sampling has to go. If there is something soft among that, all of it is fitted to the end.
     """
     problem, grounded = training.problem, training.grounded
-    if solver == "online" or training.votes is not None or problem.model.linear is None:
+    if solver == "online" or problem.model.linear is None:
         return [], False
-    idle = {*grounded.ruled, *grounded.inactive} if solver == "auto" else range(len(grounded.constraints))
-    bounds = [c for k, c in enumerate(grounded.constraints) if c.bounds_structure and k not in idle]
-    whole = [c for c in grounded.constraints if problem.is_sampled and c.event.whole]
-    return [c for c in grounded.constraints if c in bounds or c in whole], bool(bounds)
+    idle = {*grounded.ruled, *grounded.inactive}
+    apart = solver == "auto" and training.votes is None
+    bounds = [c for k, c in enumerate(grounded.constraints) if apart and c.bounds_structure and k not in idle]
+    whole = [(k, c) for k, c in enumerate(grounded.constraints) if problem.is_sampled and c.event.whole]
+    soft = any(c not in bounds and k not in idle for k, c in whole)  # these must be fitted to the end
+    return [c for c in grounded.constraints if c in bounds or c in [one for _, one in whole]], bool(bounds) and not soft
 
 
 def _join_late(first: Fit, problem: Problem, start: FloatArray, run: Run) -> Fit:
@@ -109,19 +112,22 @@ def _join_late(first: Fit, problem: Problem, start: FloatArray, run: Run) -> Fit
     """
     begun, told = len(first.history), run.callback
     if told is not None:
-        run = replace(run, callback=lambda one: told(_after(one, begun, run.max_iter)))
-    rounds = 0 if first.stop is Stop.CALLBACK else min(LATE_ROUNDS, run.max_iter)
+        run = replace(run, callback=lambda one: told(_after(one, begun)))
+    rounds = 0 if first.stop is Stop.CALLBACK else max(0, min(LATE_ROUNDS, run.max_iter - begun))
     solve = alternate_sampled if problem.is_sampled else alternate
     found = solve(problem, start, replace(run, max_iter=rounds, tol=0.0))
-    history = (*first.history, *(_after(one, begun, run.max_iter) for one in found.history))
+    best = first.best_round if not found.best_round else found.best_round + begun
+    found = replace(found, history=(*first.history, *(_after(one, begun) for one in found.history)), best_round=best)
+    if found.stop in (Stop.CALLBACK, Stop.EARLY):
+        return found
     if not first.converged:
-        return replace(found, history=history, stop=first.stop, details=first.details, advice=first.advice)
-    return replace(found, history=history, stop=Stop.LATE if found.stop is Stop.MAX_ITER else found.stop)
+        return replace(found, stop=first.stop, details=first.details, advice=first.advice)
+    return replace(found, stop=Stop.LATE) if found.stop is Stop.MAX_ITER else found
 
 
-def _after(one: Round, begun: int, max_iter: int) -> Round:
+def _after(one: Round, begun: int) -> Round:
     """A round as it is numbered after ``begun`` others."""
-    return replace(one, round=one.round + begun, max_iter=max_iter)
+    return replace(one, round=one.round + begun, max_iter=one.max_iter + begun)
 
 
 def _near_votes(training: Training, start: FloatArray, run: Run) -> Fit:

@@ -25,7 +25,7 @@ class Stop(Enum):
     STABLE = "the labels no longer change"
     EARLY = "no better on the development set for {patience} rounds"
     PASSES = "all passes over the data are made"
-    LATE = "nothing is left to gain without the bounds on transitions and whole sequences, which came last"
+    LATE = "fitted without the bounds on transitions, segments and whole sequences, which came last, for a few rounds"
     MAX_ITER = "stopped after {rounds} rounds"
     LINE_SEARCH = "the line search found no better point (rounding, or a wrong gradient)"
     NOT_FINITE = "the objective is not finite at the start"
