@@ -64,7 +64,7 @@ def encode(encoder: Encoder, texts: Sequence[str], *, dimensions: int | None = N
             instances=bad,
         )
     length = np.linalg.norm(found, axis=1, keepdims=True)
-    return np.divide(found, length, out=np.zeros_like(found), where=length > 0)
+    return np.asarray(np.divide(found, length, out=np.zeros_like(found), where=length > 0))
 
 
 class _WordLlama:
