@@ -488,6 +488,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
             model = plain
         return model, model, replace(kept, note=str(self.refinement_))
 
+    @property
+    def _sees_words_alone(self) -> bool:
+        return self.encoder_ is None or not self.encoder_.has_meaning
+
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)
 

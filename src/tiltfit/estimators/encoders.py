@@ -42,6 +42,11 @@ class TextEncoder:
         """True if the vectorizer could not be saved with the model."""
         return self.bag is None and self.foreign is None
 
+    @property
+    def has_meaning(self) -> bool:
+        """True if words stand beside vectors of their meaning."""
+        return isinstance(self.bag, WordsAndMeaning)
+
     @staticmethod
     def fit(texts: list[str], vectorizer: Any, *, part: bool = False) -> tuple[TextEncoder, Matrix]:
         """``part``: more texts will come, so that these need not have words if words are hashed."""
@@ -147,6 +152,11 @@ class TableEncoder:
         bags = {name: _fit_bag(inputs.texts(name), vectorizer, part=part)[0] for name in texts}
         encoder = TableEncoder(tuple(name for name in table if name not in texts), bags)
         return encoder, encoder._encode(inputs)
+
+    @property
+    def has_meaning(self) -> bool:
+        """As of texts, of any column."""
+        return any(isinstance(bag, WordsAndMeaning) for bag in self.bags.values())
 
     @property
     def columns(self) -> list[str]:

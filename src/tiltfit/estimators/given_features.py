@@ -108,6 +108,7 @@ class GivenFeatures:
     factor: float
     columns: ClassVar[None] = None  # of a table
     is_lost: ClassVar[bool] = False
+    has_meaning: ClassVar[bool] = False  # not known: what is sparse is taken for words, as in X
     names: ClassVar[Sequence[str]] = ()
     views: ClassVar[tuple[str, ...]] = ()
 
@@ -144,7 +145,7 @@ def _factor(features: Matrix) -> float:
 def refuse_features() -> DataError:
     """The error of features that a model has no use for."""
     return DataError(
-        "This model was fitted without features=, on those it makes of X itself. Leave features= out, or fit with them.",
+        "This model was fitted without features=: it makes its own from X. Leave features= out, or fit with them.",
         parameter="features",
     )
 
