@@ -35,7 +35,7 @@ from tiltfit import (
 from tiltfit.errors import ConstraintError, DataError, ModelFileError, NotSavedWarning, UnsupportedError
 from tiltfit.estimators import persistence
 from tiltfit.features.text import fit_bag_of_words
-from tiltfit.features.vectors import ENCODERS, STATIC, named_encoder
+from tiltfit.features.vectors import ENCODERS, STATIC, encode, named_encoder
 from tiltfit.storage.container import read, write
 
 HOCKEY = ["the puck hit the goalie", "goalie saves the puck", "the goalie fell on ice", "skates on ice"]
@@ -479,7 +479,12 @@ def test_the_real_encoder():
     named_encoder.cache_clear()
     clf = TiltClassifier(CONSTRAINTS, vectorizer="words+meaning").fit(TEXTS)
     assert clf.n_features_in_ == len(clf.encoder_.bag.words.words) + 256
-    assert clf.predict(["a goalkeeper"]).tolist() == ["hockey"]  # a word that no text has
+    rows = np.hstack([fit_bag_of_words(TEXTS, "tfidf")[1].toarray(), 5 * encode(named_encoder(STATIC), TEXTS)])
+    by_hand = TiltClassifier(CONSTRAINTS, vectorizer=LookUp(TEXTS, rows), sharpen=None).fit(TEXTS)
+    np.testing.assert_allclose(clf.predict_proba(TEXTS), by_hand.predict_proba(TEXTS), atol=0.01)
+    # A word that no text has says something, unlike no text at all.
+    p, nothing = clf.predict_proba(["goalkeeper", ""])
+    assert abs(p - nothing).max() > 0.01
 
 
 # Files

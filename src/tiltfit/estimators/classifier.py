@@ -381,8 +381,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         return np.array(names, dtype=object)
 
     def unnamed(self, column: int) -> str:
-        """The name of a column that has none: that of scikit-learn if it is one of X."""
-        return f"x{column}" if self.encoder_ is None else f"feature {column}"
+        """The name of a column that has none: that of scikit-learn, or its number among vectors."""
+        encoder: Encoder = self.encoder_
+        lengths = isinstance(encoder, TextEncoder) and encoder.length is not None
+        return f"feature {column}" if lengths or isinstance(encoder, GivenFeatures) else f"x{column}"
 
     # Inside
 
