@@ -142,7 +142,7 @@ class TableEncoder:
         if not isinstance(vectorizer, str):
             raise DataError(
                 f"vectorizer={type(vectorizer).__name__} applies to a list of texts, but X is a table. Use a name such "
-                "as 'auto', or transform the table first.",
+                "as 'auto', transform the table first, or pass vectors of its rows as features= beside it.",
                 parameter="vectorizer",
             )
         inputs = TableInputs(table)
