@@ -86,7 +86,7 @@ class Prepared:
             )
         problem = Problem(model, labels, weight, np.ones(model.n_weights), 1.0, grounded.tilt, grounded.touched)
         return Prepared(
-            name, problem, grounded, encoder.matrix(task.test), task.test_labels, classes, options
+            name, problem, grounded, sparse.csr_array(encoder.matrix(task.test)), task.test_labels, classes, options
         )  # fmt: skip
 
     def macro_f1(self, weights: np.ndarray[Any, Any]) -> float:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tiltfit.comparison.result import Comparison as Comparison
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
+    from tiltfit.estimators.given_features import WithFeatures as WithFeatures
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
     from tiltfit.estimators.objective import Objective as Objective
@@ -86,6 +87,7 @@ _HOME = {
     "leave_one_out": "tiltfit.explain.influence",
     "sensitivity": "tiltfit.explain.influence",
     "why": "tiltfit.explain.causes",
+    "WithFeatures": "tiltfit.estimators.given_features",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "constraints_from_labels": "tiltfit.estimators.from_labels",

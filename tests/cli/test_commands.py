@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from tiltfit import load
 from tiltfit.cli.main import app
+from tiltfit.features.vectors import ENCODERS, STATIC, named_encoder
 
 CONSTRAINTS = """
 version = 1
@@ -157,10 +158,27 @@ def test_words_can_be_hashed(trained: Path, tmp_path: Path) -> None:
     base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
     document(*base, "--vectorizer", "hashing")
     assert document("evaluate", tmp_path / "m.tilt", trained / "test.jsonl")["accuracy"] > 0.9
-    assert "'hashing' or a scikit-learn" in refused(*base, "--vectorizer", "hashed")
+    assert "'hashing', 'words+meaning', a scikit-learn" in refused(*base, "--vectorizer", "hashed")
     code, out, _ = run("train", "--help")
     assert code == 0
     assert "hashing" in out
+
+
+def test_words_and_meaning(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Letters:
+        def encode(self, texts: list[str]) -> list[list[float]]:
+            return [[text.count("a") + 1.0, float(text.count("i"))] for text in texts]
+
+    base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
+    with monkeypatch.context() as inside:
+        inside.setitem(ENCODERS._entries, STATIC, Letters)
+        named_encoder.cache_clear()
+        document(*base, "--vectorizer", "words+meaning")
+        assert document("evaluate", tmp_path / "m.tilt", trained / "test.jsonl")["accuracy"] > 0.9
+    assert load(tmp_path / "m.tilt").names_[-2:] == ["meaning 0", "meaning 1"]
+    named_encoder.cache_clear()
+    monkeypatch.setitem(sys.modules, "wordllama", None)
+    assert "tiltfit[embeddings]" in refused(*base, "--vectorizer", "words+meaning")
 
 
 def test_nothing_to_learn_from(trained: Path, tmp_path: Path) -> None:

@@ -127,7 +127,9 @@ def test_texts_without_words_are_refused(texts: list[str]) -> None:
 
 
 def test_a_name_that_is_nearly_right() -> None:
-    with pytest.raises(DataError, match="'binary', 'hashing' or a scikit-learn vectorizer. Did you mean .hashing"):
+    with pytest.raises(
+        DataError, match=r"'hashing', 'words\+meaning', a scikit-learn vectorizer or an encoder. Did you mean .hashing"
+    ):
         TiltClassifier(CONSTRAINTS, vectorizer="hashng").fit(TEXTS)
 
 

@@ -68,6 +68,9 @@ def fit(cell: Cell, **options: object):
     world = world_of(cell.model)
     if cell.method == "codl":
         options = {"method_options": {"top_k": top_k_of(world), "max_rounds": 30}, **options}
+    if cell.method == "ap" and cell.model == "crf" and cell.solver == "auto":
+        # Bounds that come last are not fitted to the end (tests/methods/test_late.py): an explicit start has none.
+        options = {"init": "zeros", **options}
     options = {"tol": 1e-5, "max_iter": 5000, "scale": scale_of(cell.relation), **options}
     named = (NAME, f"{cell.method!r}", f"{cell.model!r}", f"solver={cell.solver!r}", "expect")
     with refusing(*named), warnings.catch_warnings():

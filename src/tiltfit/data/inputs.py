@@ -295,6 +295,29 @@ class MatrixInputs(Inputs):
         return self._names
 
 
+class NoInputs(MatrixInputs):
+    """``n`` rows of which nothing is known but the features beside them: no condition can look at them."""
+
+    def __init__(self, n: int) -> None:
+        super().__init__(np.empty((n, 0)), [])
+
+    def index(self, column: str | None = None) -> WordIndex:
+        raise self._refused("A condition")
+
+    def texts(self, column: str | None = None) -> Sequence[str]:
+        raise self._refused("A condition")
+
+    def feature(self, name: str) -> npt.NDArray[np.float64]:
+        raise self._refused(f"The condition on {name!r}")
+
+    def row(self, i: int) -> Any:
+        raise self._refused("A condition")
+
+    @staticmethod
+    def _refused(what: str) -> DataError:
+        return DataError(f"{what} looks at X, but X is None: pass X beside features=.", parameter="X")
+
+
 class TableInputs(Inputs):
     """Named columns of equal length: numbers, categories or texts."""
 

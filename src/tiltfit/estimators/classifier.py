@@ -21,6 +21,13 @@ from tiltfit.errors import DataError
 from tiltfit.estimators.earlier_models import log_base, matched_weights, refuse_impossible_labels
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
 from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
+from tiltfit.estimators.given_features import (
+    GivenFeatures,
+    WithFeatures,
+    paired,
+    refuse_features,
+    refuse_stream,
+)
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.refining import refine
 from tiltfit.estimators.stream import Settled
@@ -41,7 +48,7 @@ from tiltfit.samples.task import DOCUMENTS, Task
 
 logger = logging.getLogger("tiltfit")
 
-Encoder = TextEncoder | TableEncoder | None  # None: X is a matrix
+Encoder = TextEncoder | TableEncoder | GivenFeatures | None  # None: X is a matrix
 
 
 class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
@@ -80,11 +87,15 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
         (64): rows per step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
-    vectorizer : {"auto", "tfidf", "counts", "binary", "hashing"} or a scikit-learn vectorizer
+    vectorizer : {"auto", "tfidf", "counts", "binary", "hashing", "words+meaning"}, scikit-learn vectorizer or encoder
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
         ``hashing``; for naive Bayes ``counts`` or ``binary``). ``hashing`` is the same without a vocabulary: words are
-        hashed into 2**18 columns. A matrix is taken as it is: with scikit-learn's tf-idf, of length one, use
-        ``alpha=0.01``.
+        hashed into 2**18 columns. ``words+meaning`` is tf-idf with, beside it, the vectors of a static encoder, scaled
+        to length five (``pip install 'tiltfit[embeddings]'``). A vectorizer is any transformer of scikit-learn, a
+        pipeline or union of them included; it is copied, and its matrix is taken as it is: with scikit-learn's tf-idf,
+        of length one, use ``alpha=0.01``. An encoder is any object with ``encode(texts)``, as sentence-transformers and
+        model2vec have it; its vectors are scaled to length ten. To compute vectors yourself, see ``features=`` of
+        ``fit``.
     feature_names : list of str, optional
         Names of the columns of a matrix, so that constraints can refer to them.
     alpha : float
@@ -240,70 +251,102 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
 
     # Learning
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Any = None,
+        dev: Any = None,
+        patience: int = 5,
+    ) -> Self:
         """Learn from X, and from y where it has labels. A fit that fails leaves the estimator as it was.
 
         Parameters
         ----------
         X : list of texts, array, sparse matrix, data frame or dict of columns
-            The documents or rows that conditions look at and the model learns from.
+            The documents or rows that conditions look at and, without ``features``, the model learns from.
         y : list, optional
             Labels; None, NaN or −1 for unlabelled rows, a set where the label is one of its members. None: nothing is
             labelled.
         sample_weight : array, optional
             One per row.
+        features : array or sparse matrix (rows × dimensions), optional
+            What the model learns from instead: ``vectorizer=`` is not used, and conditions look at X as before. All
+            rows are multiplied by one factor, such that their root mean square length is ten (not for naive Bayes).
+            Methods that predict need ``features=`` of the same encoder, and X (else None) only where conditions look
+            at it.
         dev : (X_dev, y_dev), optional
             After every round the model is scored there (accuracy; unlabelled rows do not count), and the best round's
-            model is kept.
+            model is kept. With ``features``: (``WithFeatures(X_dev, V_dev)``, y_dev).
         patience : int
             With ``dev``: stop after so many rounds without a better score.
         """
-        return super().fit(X, y, sample_weight, dev=dev, patience=patience)
+        return super().fit(paired(X, features), y, sample_weight, dev=dev, patience=patience)
 
     def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Any = None,
+        dev: Any = None,
+        patience: int = 5,
     ) -> npt.NDArray[Any]:
         """Fit on X and label X itself, under the constraints (transductive): the most probable class of every row under
         q, the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
+        X = paired(X, features)
         self.fit(X, y, sample_weight, dev=dev, patience=patience)
         with warned_already():
             q = self._project(X, y, "solve", sample_weight, fitting=True)
         return np.asarray(self.classes_[q.argmax(axis=1)])
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, features: Any = None
+    ) -> Self:
         """Learn from some more rows of a stream, in their order; each is looked at once.
 
         The first call fixes parameters, classes and features: name all ``classes`` (here or in the constructor) unless
         the constraints do. Texts are hashed by default (``vectorizer="hashing"``); any other vectorizer knows the words
         of the first call alone. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A
         call that is refused leaves the estimator as it was, and so do rows without any weight. After ``fit`` it goes on
-        from the fitted model.
+        from the fitted model. ``features`` are refused: their scale is that of all rows.
         """
+        given = isinstance(X, WithFeatures) or isinstance(getattr(self, "encoder_", None), GivenFeatures)
+        if features is not None or given:
+            raise refuse_stream()
         return super().partial_fit(X, y, classes, sample_weight)
 
     # Using
 
-    def predict_proba(self, X: Any) -> FloatArray:
-        """p_λ(y|x): the model alone, rows × classes."""
-        return self._beliefs(X).marginals.node
+    def predict_proba(self, X: Any, *, features: Any = None) -> FloatArray:
+        """p_λ(y|x): the model alone, rows × classes. ``features``: as for ``predict``."""
+        return self._beliefs(paired(X, features)).marginals.node
 
-    def predict_log_proba(self, X: Any) -> FloatArray:
-        """log p_λ(y|x)."""
-        found = self._beliefs(X)
+    def predict_log_proba(self, X: Any, *, features: Any = None) -> FloatArray:
+        """log p_λ(y|x). ``features``: as for ``predict``."""
+        found = self._beliefs(paired(X, features))
         return np.asarray(found.potentials.node - found.marginals.log_z[:, None])
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """The most probable class of every row."""
-        found = self._beliefs(X)
+    def predict(self, X: Any, *, features: Any = None) -> npt.NDArray[Any]:
+        """The most probable class of every row. ``features``: those of these rows, if the fit had them; X may then be
+        None."""
+        found = self._beliefs(paired(X, features))
         return np.asarray(self.task.named(found.best, self.classes_, found.inputs))
 
-    def project(self, X: Any, y: Any = None, *, prices: str = "auto", sample_weight: Any = None) -> FloatArray:
+    def project(
+        self, X: Any, y: Any = None, *, features: Any = None, prices: str = "auto", sample_weight: Any = None
+    ) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
 
         Parameters
         ----------
         X, y
             As for ``fit``; known labels are certain under q, and constraints are about the other rows.
+        features : array or sparse matrix, optional
+            Those of these rows, if the fit had them. X is needed as well where conditions look at it.
         prices : {"auto", "fitted", "solve"}
             ``fitted`` tilts each row by the prices learned in ``fit``, so that one asked for alone gets the same answer
             as among others. ``solve`` projects onto the constraints as they apply to X (transductive: rows influence
@@ -312,12 +355,12 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         sample_weight : array, optional
             One per row.
         """
-        return np.asarray(self._project(X, y, prices, sample_weight))
+        return np.asarray(self._project(paired(X, features), y, prices, sample_weight))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Accuracy on the labelled rows; unlabelled ones do not count."""
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> float:
+        """Accuracy on the labelled rows; unlabelled ones do not count. ``features``: as for ``predict``."""
         check_is_fitted(self)
-        values, predicted = as_objects(y), self.predict(X)
+        values, predicted = as_objects(y), self.predict(X, features=features)
         weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         for name, given in (("y", values), ("sample_weight", weight)):
             if given is not None and given.shape != predicted.shape:
@@ -334,8 +377,14 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         names = self.names_ if self.names_ is not None else input_features
         if names is None or not len(names):  # a foreign vectorizer need not name its columns
-            names = [f"x{j}" for j in range(self.coef_.shape[1])]
+            names = [self.unnamed(j) for j in range(self.coef_.shape[1])]
         return np.array(names, dtype=object)
+
+    def unnamed(self, column: int) -> str:
+        """The name of a column that has none: that of scikit-learn, or its number among vectors."""
+        encoder: Encoder = self.encoder_
+        lengths = isinstance(encoder, TextEncoder) and encoder.length is not None
+        return f"feature {column}" if lengths or isinstance(encoder, GivenFeatures) else f"x{column}"
 
     # Inside
 
@@ -349,6 +398,11 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         return tags
 
     def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[Encoder, Inputs, Matrix]:
+        if isinstance(X, WithFeatures):
+            given = X.matrix()
+            inputs = X.inputs(self.feature_names, given.shape[0])
+            scaled, numbers = GivenFeatures.fit(given, scaled=not options.is_generative)
+            return scaled, inputs, numbers
         vectorizer = options.vectorizer(self.vectorizer, part=part)
         encoder: TextEncoder | TableEncoder
         texts = as_texts(X)
@@ -372,7 +426,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         if encoder is None:
             self.names_ = self._names()
             return
-        named = len(encoder.names) > 0  # a foreign vectorizer need not name its columns
+        named = len(encoder.names) == n_columns  # a foreign vectorizer need not name its columns
         self.names_, self.n_features_in_ = encoder.names if named else None, n_columns
         self.__dict__.pop("feature_names_in_", None)
         if named and not buckets(encoder.names):  # names of hashed columns say nothing, and there are very many
@@ -382,10 +436,20 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
 
     def _encode(self, X: Any, *, part: bool) -> tuple[Inputs, Matrix]:
         encoder: Encoder = self.encoder_
+        if isinstance(encoder, GivenFeatures):
+            matrix = encoder.matrix(X)
+            return X.inputs(self.feature_names, matrix.shape[0]), matrix
         # A model loaded from a file may have lost its foreign vectorizer: it then takes matrices that went through it.
-        if encoder is None or (encoder.is_lost and as_texts(X) is None):
+        lost = encoder if isinstance(encoder, TextEncoder) and encoder.is_lost else None
+        if isinstance(X, WithFeatures):
+            if lost is None:
+                raise refuse_features()
+            matrix = X.matrix(self.n_features_in_)
+            return X.inputs(None, matrix.shape[0]), lost.found(matrix)
+        if encoder is None or (lost is not None and as_texts(X) is None):
             matrix = self._validate(X, reset=False)
-            return matrix_inputs(X, matrix, self.names_), matrix
+            inputs = matrix_inputs(X, matrix, self.names_)
+            return inputs, matrix if lost is None else lost.found(matrix)
         if not part:
             return encoder.inputs(X), encoder.matrix(X)
         self.encoder_, numbers = encoder.learn(X)
@@ -425,6 +489,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
             self._keep_encoder(first, n_columns)
             model = plain
         return model, model, replace(kept, note=str(self.refinement_))
+
+    @property
+    def _sees_words_alone(self) -> bool:
+        return self.encoder_ is None or not self.encoder_.has_meaning
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
+from tiltfit.estimators.given_features import GivenFeatures, alone
 from tiltfit.features.hashing import buckets
 from tiltfit.inference.potentials import Potentials
 from tiltfit.language.values import label, match
@@ -112,7 +113,11 @@ def log_base(base: Any, X: Any, n: int, classes: Sequence[Any], *, fitting: bool
     if base is None:
         return None
     if hasattr(base, "predict_proba"):
-        shares = _aligned(base, np.asarray(base.predict_proba(X), dtype=np.float64), classes)
+        # A base that was fitted with features= has the same ones; another one looks at X itself.
+        seen = X if isinstance(getattr(base, "encoder_", None), GivenFeatures) else alone(X)
+        if seen is None:
+            raise DataError("base= looks at X, but X is None: pass X beside features=.", parameter="X")
+        shares = _aligned(base, np.asarray(base.predict_proba(seen), dtype=np.float64), classes)
     elif fitting:
         try:
             shares = np.asarray(base, dtype=np.float64)

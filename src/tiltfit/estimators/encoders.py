@@ -6,6 +6,7 @@ conditions). Three kinds: raw texts, a table with text in it, numbers.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeGuard, TypeVar
@@ -18,19 +19,22 @@ from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashing import Buckets, joined
+from tiltfit.features.meaning import WordsAndMeaning, fit_vectors, fit_words_and_meaning
 from tiltfit.features.text import NO_WORDS, UNITS, BagOfWords, HashedWords, Views, fit_bag_of_words, fit_views
 
 B = TypeVar("B")
-Bag = BagOfWords | HashedWords | Views
+Bag = BagOfWords | HashedWords | Views | WordsAndMeaning
 Matrix = sparse.csr_array | npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class TextEncoder:
-    """Raw texts; ``bag`` is our own vocabulary or hash, or ``foreign`` a scikit-learn vectorizer fitted by us."""
+    """Raw texts; ``bag`` is our own vocabulary or hash, or ``foreign`` a scikit-learn vectorizer fitted by us, or the
+    ``Vectors`` of an encoder. ``length``: that of the rows, if vectors of an encoder were scaled to it."""
 
     bag: Bag | None = None
     foreign: Any = None
+    length: float | None = None
     columns = None  # of a table
 
     @property
@@ -38,42 +42,64 @@ class TextEncoder:
         """True if the vectorizer could not be saved with the model."""
         return self.bag is None and self.foreign is None
 
+    @property
+    def has_meaning(self) -> bool:
+        """True if words stand beside vectors of their meaning."""
+        return isinstance(self.bag, WordsAndMeaning)
+
     @staticmethod
-    def fit(texts: list[str], vectorizer: Any, *, part: bool = False) -> tuple[TextEncoder, sparse.csr_array]:
+    def fit(texts: list[str], vectorizer: Any, *, part: bool = False) -> tuple[TextEncoder, Matrix]:
         """``part``: more texts will come, so that these need not have words if words are hashed."""
         if isinstance(vectorizer, str):
             bag, matrix = _fit_bag(texts, vectorizer, part=part)
             return TextEncoder(bag=bag), matrix
-        if not hasattr(vectorizer, "fit_transform"):
+        if isinstance(vectorizer, type):
             raise DataError(
-                f"vectorizer={vectorizer!r} has no fit_transform: pass a name or a scikit-learn vectorizer.",
+                f"vectorizer={vectorizer.__name__} is a class: pass an object, {vectorizer.__name__}(...).",
                 parameter="vectorizer",
             )
-        from sklearn.base import clone
-
-        fitted = clone(vectorizer)
-        return TextEncoder(foreign=fitted), _csr(fitted.fit_transform(texts))
+        if not hasattr(vectorizer, "fit_transform") and hasattr(vectorizer, "encode"):
+            vectors, dense = fit_vectors(texts, vectorizer)
+            return TextEncoder(foreign=vectors, length=vectors.length), dense
+        if not hasattr(vectorizer, "fit_transform"):
+            raise DataError(
+                f"vectorizer={vectorizer!r} has no fit_transform and no encode: pass a name, a scikit-learn vectorizer "
+                "or an encoder.",
+                parameter="vectorizer",
+            )
+        fitted = _copied(vectorizer)
+        return TextEncoder(foreign=fitted), _made(fitted, fitted.fit_transform(texts), len(texts))
 
     @property
     def names(self) -> Sequence[str]:
         if self.bag is not None:
             return joined(self.bag.names)
-        out = getattr(self.foreign, "get_feature_names_out", None)
-        return [str(name) for name in out()] if out is not None else []
+        try:
+            return [str(name) for name in self.foreign.get_feature_names_out()]
+        except Exception:  # a pipeline has the method whether or not its steps do, and each fails in its own way
+            return []
 
-    def matrix(self, X: object) -> sparse.csr_array:
+    def matrix(self, X: object) -> Matrix:
         texts = _texts(X)
         if self.bag is not None:
             return self.bag.transform(texts)
         if self.is_lost:
             raise UnsupportedError(
                 "This model was loaded from a file, which cannot hold its foreign vectorizer. Transform the texts with "
-                "that vectorizer and pass the matrix, or fit with vectorizer='auto'.",
+                "that vectorizer and pass the matrix, as X or as features=, or fit with vectorizer='auto'.",
                 parameter="vectorizer",
             )
-        return _csr(self.foreign.transform(texts))
+        return _made(self.foreign, self.foreign.transform(texts), len(texts))
 
-    def learn(self, X: object) -> tuple[TextEncoder, sparse.csr_array]:
+    def found(self, matrix: Matrix) -> Matrix:
+        """The matrix that the vectorizer, which is lost, has made, scaled as it was in the fit."""
+        if self.length is None:
+            return matrix
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        lengths = np.linalg.norm(dense, axis=1, keepdims=True)
+        return np.asarray(self.length * np.divide(dense, lengths, out=np.zeros_like(dense), where=lengths > 0))
+
+    def learn(self, X: object) -> tuple[TextEncoder, Matrix]:
         """The next texts of a stream, and the encoder after them: hashed words are weighted by what came before."""
         if self.bag is None:
             return self, self.matrix(X)
@@ -116,7 +142,7 @@ class TableEncoder:
         if not isinstance(vectorizer, str):
             raise DataError(
                 f"vectorizer={type(vectorizer).__name__} applies to a list of texts, but X is a table. Use a name such "
-                "as 'auto', or transform the table first.",
+                "as 'auto', transform the table first, or pass vectors of its rows as features= beside it.",
                 parameter="vectorizer",
             )
         inputs = TableInputs(table)
@@ -126,6 +152,11 @@ class TableEncoder:
         bags = {name: _fit_bag(inputs.texts(name), vectorizer, part=part)[0] for name in texts}
         encoder = TableEncoder(tuple(name for name in table if name not in texts), bags)
         return encoder, encoder._encode(inputs)
+
+    @property
+    def has_meaning(self) -> bool:
+        """As of texts, of any column."""
+        return any(isinstance(bag, WordsAndMeaning) for bag in self.bags.values())
 
     @property
     def columns(self) -> list[str]:
@@ -207,12 +238,55 @@ class TableEncoder:
 
 def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag, sparse.csr_array]:
     """The bag of words, and the texts encoded by it."""
+    if vectorizer == WordsAndMeaning.weighting:
+        return fit_words_and_meaning(texts)
     if vectorizer != HashedWords.weighting:
         return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
     bag, matrix = HashedWords().fit(texts)
     if not matrix.nnz and not part:
         raise DataError(NO_WORDS, parameter="X")
     return bag, matrix
+
+
+def _copied(vectorizer: Any) -> Any:
+    """A copy to fit: what the user gave stays as it is, whether or not scikit-learn can clone it."""
+    from sklearn.base import clone
+
+    try:
+        return clone(vectorizer)
+    except (TypeError, RuntimeError, AttributeError):  # no get_params, or a constructor that changes its parameters
+        return copy.deepcopy(vectorizer)
+
+
+def _made(vectorizer: Any, matrix: Any, n: int) -> Matrix:
+    """What a foreign vectorizer made of ``n`` texts, checked."""
+    title = type(vectorizer).__name__
+    try:
+        found = as_matrix(matrix)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{title} returned something else than numbers.", parameter="vectorizer") from error
+    if found.ndim != 2 or found.shape[0] != n:
+        raise DataError(
+            f"{title} returned a matrix of shape {found.shape} for {n} texts: it must have one row per text.",
+            parameter="vectorizer",
+        )
+    refuse_not_finite(found, f"The matrix that {title} returned", parameter="vectorizer")
+    return found
+
+
+def refuse_not_finite(matrix: Matrix, what: str, *, parameter: str) -> None:
+    """Refuse NaN and infinities, by their rows."""
+    if sparse.issparse(matrix):
+        row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        bad = np.unique(row[~np.isfinite(matrix.data)])
+    else:
+        bad = np.flatnonzero(~np.isfinite(matrix).all(axis=1))
+    if len(bad):
+        raise DataError(
+            f"{what} is NaN or infinite in {len(bad)} rows (row {bad[0]} first). Fill it in or drop these rows.",
+            parameter=parameter,
+            instances=bad,
+        )
 
 
 def _can_widen(bag: Bag | None) -> TypeGuard[BagOfWords]:

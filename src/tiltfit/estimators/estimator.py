@@ -196,7 +196,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         second = self.refinement_ is not None and self.refinement_.is_kept  # its objective is not that of Eq. 6
         if options.sharpen == "auto" and options.method.name == "ap" and not (options.is_generative or second):
             with one_blas_thread():
-                chosen = sharpness_of(problem, fit.weights, fit.projection)
+                chosen = sharpness_of(problem, fit.weights, fit.projection, words=self._sees_words_alone)
         self.sharpening_ = chosen
         if chosen.is_plain:
             return fit
@@ -555,6 +555,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def _check_stream(self) -> None:
         """Refuse parameters that online learning cannot follow."""
+
+    @property
+    def _sees_words_alone(self) -> bool:
+        """False if a feature tells what a condition looks at without being that itself."""
+        return True
 
     def _inference_settings(self) -> tuple[str, int]:
         return "auto", 0

@@ -18,12 +18,15 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import ModelFileError, UnsupportedError
 from tiltfit.estimators.encoders import Bag, TableEncoder, TextEncoder
+from tiltfit.estimators.given_features import GivenFeatures
 from tiltfit.estimators.options import online_options
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
 from tiltfit.estimators.stream import Stream
 from tiltfit.features.edges import EdgeTemplates
+from tiltfit.features.meaning import Vectors, WordsAndMeaning
 from tiltfit.features.text import UNITS, WEIGHTINGS, BagOfWords, HashedWords, Views
 from tiltfit.features.tokens import AttributeEncoder, AttributeTemplates, TokenEncoder, TokenTemplates, written_names
+from tiltfit.features.vectors import ENCODERS
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.online import Learner
 from tiltfit.optimize.lazy import LazyTable
@@ -112,20 +115,27 @@ def _memory_of_strings(n: int, n_bytes: int) -> int:
 # Encoders of texts and tables
 
 
-def dump_encoder(encoder: TextEncoder | TableEncoder | None, arrays: Arrays, lost: list[str]) -> Document | None:
+def dump_encoder(
+    encoder: TextEncoder | TableEncoder | GivenFeatures | None, arrays: Arrays, lost: list[str]
+) -> Document | None:
     """The document; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     if encoder is None:
         return None
     if isinstance(encoder, TableEncoder):
         bags = {name: _dump_bag(bag, f"idf.{k}", arrays) for k, (name, bag) in enumerate(encoder.bags.items())}
         return {"kind": "table", "numeric": list(encoder.numeric), "bags": bags}
+    if isinstance(encoder, GivenFeatures):
+        return {"kind": "given", "dimensions": encoder.dimensions, "factor": encoder.factor}
     if encoder.bag is None:
-        lost.append(f"the vectorizer {type(encoder.foreign).__name__}")
+        foreign = encoder.foreign.encoder if isinstance(encoder.foreign, Vectors) else encoder.foreign
+        lost.append("the vectorizer" if foreign is None else f"the vectorizer {type(foreign).__name__}")
+        if encoder.length is not None:
+            return {"kind": "vectors", "length": encoder.length}
         return {"kind": "text", "bag": None}
     return {"kind": "text", "bag": _dump_bag(encoder.bag, "idf", arrays)}
 
 
-def restore_encoder(document: Document | None, arrays: Arrays) -> TextEncoder | TableEncoder | None:
+def restore_encoder(document: Document | None, arrays: Arrays) -> TextEncoder | TableEncoder | GivenFeatures | None:
     """The inverse of ``dump_encoder``."""
     if document is None:
         return None
@@ -134,13 +144,34 @@ def restore_encoder(document: Document | None, arrays: Arrays) -> TextEncoder | 
         return TableEncoder(tuple(str(n) for n in document["numeric"]), bags)
     if document["kind"] == "text":
         return TextEncoder(bag=None if document["bag"] is None else _restore_bag(document["bag"], arrays))
+    if document["kind"] == "vectors":
+        return TextEncoder(length=_positive(document, "length"))
+    if document["kind"] == "given":
+        return GivenFeatures(_dimensions(document), _positive(document, "factor"))
     raise ModelFileError(f"Unknown encoder {document['kind']!r}.")
+
+
+def _positive(document: Document, key: str) -> float:
+    value = document[key]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
+        raise ModelFileError(f"The {key} of features must be a positive, finite number, but is {value!r}.")
+    return float(value)
+
+
+def _dimensions(document: Document) -> int:
+    value = document["dimensions"]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ModelFileError(f"The number of dimensions must be a whole number above 0, but is {value!r}.")
+    return value
 
 
 def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
     if isinstance(bag, HashedWords):
         arrays[f"{key}.frequency"] = bag.frequency
         return {"weighting": bag.weighting, "size": bag.size, "n": bag.n, "frequency": f"{key}.frequency"}
+    if isinstance(bag, WordsAndMeaning):
+        vectors = {"encoder": bag.encoder, "dimensions": bag.dimensions, "length": bag.length}
+        return {"weighting": bag.weighting, "bag": _dump_bag(bag.words, key, arrays), **vectors}
     if isinstance(bag, Views):
         views = [_dump_view(view, f"{key}.{view.unit}", arrays) for view in bag.bags]
         return {"weighting": bag.weighting, "views": views}
@@ -171,6 +202,12 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
         if not sound or np.any((frequency < 0) | (frequency > n)):
             raise ModelFileError("The counts of hashed words are damaged.")
         return HashedWords(document["size"], n, frequency)
+    if document["weighting"] == WordsAndMeaning.weighting:
+        words_alone, name = _restore_bag(document["bag"], arrays), str(document["encoder"])
+        if not isinstance(words_alone, BagOfWords):
+            raise ModelFileError("The words beside an encoder are damaged.")
+        ENCODERS.find(name)  # refuses a name that nobody has registered; the encoder is loaded when it is needed
+        return WordsAndMeaning(words_alone, _dimensions(document), name, _positive(document, "length"))
     if document["weighting"] == Views.weighting:
         views = tuple(_restore_view(view, arrays) for view in document["views"])
         if not views or len({view.unit for view in views}) < len(views):

@@ -41,6 +41,7 @@ from tiltfit.estimators.file_parts import (
     restore_transitions,
     unpack_table,
 )
+from tiltfit.estimators.given_features import GivenFeatures
 from tiltfit.estimators.options import Options, as_word, online_options
 from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.tagger import TiltTagger
@@ -211,6 +212,8 @@ def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> 
     if encoder is None and names_in:
         classifier.feature_names_in_ = np.array(names_in, dtype=object)
     classifier._keep_encoder(encoder, classifier.n_features_in_)
+    if isinstance(encoder, GivenFeatures) and encoder.dimensions != classifier.n_features_in_:
+        raise ModelFileError(f"{encoder.dimensions} dimensions for {classifier.n_features_in_} features.")
     names = names_in if encoder is None else encoder.names
     if names and len(names) != classifier.n_features_in_:
         raise ModelFileError(f"{len(names)} feature names for {classifier.n_features_in_} features.")

@@ -170,7 +170,7 @@ class Scores:
         """All that ``table[t, a] − table[t, b]`` is the sum of."""
         coef = self.view.estimator.coef_
         for column, value in self._attributes(t):
-            name = f"x{column}" if self.names is None else str(self.names[column])
+            name = self.view.estimator.unnamed(column) if self.names is None else str(self.names[column])
             yield Part("feature", name, float(value * (coef[a, column] - coef[b, column])))
         if not self.view.is_sequences:
             intercept = self.view.estimator.intercept_

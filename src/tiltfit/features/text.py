@@ -28,7 +28,8 @@ from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.hashing import SIZE, Buckets, checked_size
 
 WEIGHTINGS = ("tfidf", "counts", "binary")
-VECTORIZERS = ("auto", *WEIGHTINGS, "hashing")
+WORDS_AND_MEANING = "words+meaning"
+VECTORIZERS = ("auto", *WEIGHTINGS, "hashing", WORDS_AND_MEANING)
 
 UNITS = ("words", "pairs", "characters")
 
@@ -86,8 +87,8 @@ def fit_bag_of_words(texts: Sequence[str], weighting: str) -> tuple[BagOfWords, 
     """Learn the vocabulary of ``texts``; returns it with the transformed texts."""
     if weighting not in WEIGHTINGS:
         raise DataError(
-            f"vectorizer={weighting!r} is unknown: use {', '.join(map(repr, VECTORIZERS))} or a scikit-learn "
-            f"vectorizer.{did_you_mean(weighting, VECTORIZERS)}"
+            f"vectorizer={weighting!r} is unknown: use {', '.join(map(repr, VECTORIZERS))}, a scikit-learn "
+            f"vectorizer or an encoder.{did_you_mean(weighting, VECTORIZERS)}"
         )
     try:
         return _learn(texts, weighting)

@@ -47,8 +47,9 @@ class When(Condition):
         return np.fromiter((self._ask(inputs, i) for i in range(inputs.n)), dtype=np.bool_, count=inputs.n)
 
     def _ask(self, inputs: Inputs, i: int) -> bool:
+        row = inputs.row(i)
         try:
-            return bool(self.function(inputs.row(i)))
+            return bool(self.function(row))
         except Exception as error:
             why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             raise ConstraintError(

@@ -74,13 +74,16 @@ class Sharpness:
         return f"sharpness {factors} (a factor of all {what}): {self.why}"
 
 
-def sharpness_of(problem: Problem, weights: FloatArray, projection: Projection | None) -> Sharpness:
+def sharpness_of(
+    problem: Problem, weights: FloatArray, projection: Projection | None, *, words: bool = True
+) -> Sharpness:
     """The sharpness of a fit by alternating projections, on documents; 1 with the reason where there is nothing to
-    choose it by. The cost hardly depends on the number of documents: at most a thousand of a kind are looked at."""
+    choose it by. The cost hardly depends on the number of documents: at most a thousand of a kind are looked at.
+    ``words``: False if features besides words tell what a condition looks at, as vectors of their meaning do."""
     held = HeldOut.of(problem, weights, projection)
     if held is None:
         return Sharpness()
-    stated, n_labels = _by_statements(held), len(problem.labelled)
+    stated, n_labels = _by_statements(held, words), len(problem.labelled)
     if n_labels < LEAST_LABELS:
         return stated
     s = nearest(held.label_units(), stated.positions)
@@ -89,8 +92,8 @@ def sharpness_of(problem: Problem, weights: FloatArray, projection: Projection |
     return Sharpness(s, why=f"chosen by {n_labels} labels")
 
 
-def _by_statements(held: HeldOut) -> Sharpness:
-    if not sparse.issparse(held.nodes.X):
+def _by_statements(held: HeldOut, words: bool) -> Sharpness:
+    if not words or not sparse.issparse(held.nodes.X):
         return Sharpness(why="the features are not words, so what a condition looks at cannot be left out")
     if held.n_statements < LEAST_STATEMENTS:
         return Sharpness(
