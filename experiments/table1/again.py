@@ -12,7 +12,7 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from experiments.command import DOCS, KEPT, Cell, measured, sources, write
+from experiments.command import DOCS, KEPT, SOURCES, Cell, measured, sources, write
 from experiments.kept import Kept
 from experiments.table1.__main__ import FULL
 from experiments.table1.cells import OURS
@@ -23,6 +23,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.table1.again")
     parser.add_argument("--jobs", type=int, default=1, help="how many cells to measure beside each other")
     jobs = parser.parse_args().jobs
+    if FULL.absent:
+        print(f"Not on this machine: {', '.join(FULL.absent)} (TILTFIT_DATA names their folder)", file=sys.stderr)
+        return 1
     found: dict[str, Any] = json.loads((DOCS / "table1.json").read_text(encoding="utf-8"))["cells"]
     kept, now = Kept(KEPT / "table1-again.json"), sources()
     listed = PLAN.final(found)
@@ -34,6 +37,9 @@ def main() -> int:
     for key, cell in ours.items():
         for amount, figures in kept[f"{cell.key} | {now}"]["amounts"].items():
             found[key]["amounts"][amount]["methods"][OURS] = figures["methods"][OURS]
+    finished = Kept(KEPT / "table1.json")  # so that the next page of the whole table has them, too
+    for key in ours:
+        finished[key] = {**found[key], SOURCES: now}
     print(FULL.text(found))
     write(FULL, found, DOCS)
     return 0
