@@ -75,8 +75,9 @@ Transductive; mean ± standard error over the subsets.
 
 
 _LESSONS = """\
-The easiest way to meet (2) as an expectation is hardly ever to change the field: that is why it hurts AP
-([whole sequences](whole-sequences.md)), and why it does not hurt CODL, which counts each change alone.
+The easiest way to meet (2) as an expectation is hardly ever to change the field. AP therefore takes bounds of this kind
+last, when the model knows its labels ([whole sequences](whole-sequences.md#is-a-constraint-any-good)); CODL counts each
+change alone.
 """
 
 
