@@ -27,7 +27,7 @@ def _numbers(line: str) -> list[float]:
 
 
 def test_the_example_runs_and_scores_what_it_says(capsys):
-    example, _ = blocks("python")
+    example, *_ = blocks("python")
     exec(compile(example, "README.md", "exec"), {})
     score, report = capsys.readouterr().out.split("\n", 1)
     claimed = re.search(r"score\(.*# (0\.\d+);", example)
@@ -45,7 +45,7 @@ def test_the_example_runs_and_scores_what_it_says(capsys):
 
 @pytest.mark.slow
 def test_the_tagger_runs_and_scores_what_it_says(capsys):
-    _, example = blocks("python")
+    _, example, *_ = blocks("python")
     exec(compile(example, "README.md", "exec"), {})
     claimed = re.search(r"# (0\.\d+);", example.split("score(")[1])
     assert claimed is not None

@@ -37,7 +37,7 @@ def held_out(monkeypatch, *data, **options):
     """The ``HeldOut`` of a fit."""
     kept = []
 
-    def keep(problem, weights, projection):
+    def keep(problem, weights, projection, **_):
         kept.append(HeldOut(problem, problem.model.linear.features.nodes, weights, projection))
         return Sharpness()
 

@@ -90,7 +90,8 @@ IN_SEQUENCES = {
 def test_of_sequences(case, scale):
     state, u = IN_SEQUENCES[case]
     exact = {"inference": "exact"} if case == "whole sequences" else {}
-    check(lambda said: tagger(said, scale=scale, **exact), state, u, expect("y", given=B).about(0.8))
+    fixed = {"scale": scale, "solver": "joint", **exact}  # what comes last is not at the minimum of O
+    check(lambda said: tagger(said, **fixed), state, u, expect("y", given=B).about(0.8))
 
 
 @pytest.mark.parametrize("scale", ["unit", "support"])
