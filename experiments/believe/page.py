@@ -27,8 +27,8 @@ RECIPES = """\
   two or three majority labels are stated as sets. Macro-F1.
 - **Five statements**: the most informative word of each label on 500 generated tickets; how far the model is from the
   one that it misses most. (*Before* is of other messages; on these the square missed by 13 points at most.)
-- **Table 1** and **Cora** are read from [table1](table1.md) and [table3](table3.md), whose cells were measured with the
-  defaults before: they say nothing of the present ones until these pages are run again.
+- **Table 1** and **Cora** are read from [table1](table1.md) and [table3](table3.md), whose cells
+  were measured with the present defaults.
 """
 
 
