@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tiltfit.language.conditions import feature as feature
     from tiltfit.language.conditions import first as first
     from tiltfit.language.conditions import last as last
+    from tiltfit.language.conditions import lexicon as lexicon
     from tiltfit.language.conditions import near as near
     from tiltfit.language.conditions import phrase as phrase
     from tiltfit.language.conditions import position as position
@@ -119,7 +120,20 @@ _HOME = {
     "suggest": "tiltfit.suggesting.suggest",
     "Suggestions": "tiltfit.suggesting.suggestions",
     **dict.fromkeys(
-        ["column", "feature", "first", "last", "near", "phrase", "position", "punctuation", "regex", "when", "word"],
+        [
+            "column",
+            "feature",
+            "first",
+            "last",
+            "lexicon",
+            "near",
+            "phrase",
+            "position",
+            "punctuation",
+            "regex",
+            "when",
+            "word",
+        ],
         "tiltfit.language.conditions",
     ),
 }

@@ -32,6 +32,8 @@ def cut(text: str, words: Sequence[str] = ()) -> str:
     line = " ".join(text.split())
     if len(line) <= LENGTH:
         return line
+    folded = line.casefold()
+    words = [w for w in words if w.casefold() in folded]  # there may be thousands
     found = [m.start() for w in words if (m := re.search(rf"\b{re.escape(w)}\b", line, re.IGNORECASE))]
     start = max(0, min([*found, len(line)]) - _BEFORE) if found else 0
     start = line.find(" ", start) if start else 0
@@ -147,6 +149,11 @@ class Inputs(ABC):
     def excerpt(self, i: int, words: Sequence[str] = ()) -> str:
         """Position i in one short line, as people would recognise it: a document around the first of ``words``."""
         return cut(str(self.row(i)), words)
+
+    def runs(self, column: str | None = None) -> npt.NDArray[np.intp] | None:
+        """The first position of every run of texts that follow one another, as tokens do, and the number of positions;
+        None if each text stands by itself."""
+        return None
 
     @property
     def has_texts(self) -> bool:
@@ -265,7 +272,7 @@ class MatrixInputs(Inputs):
 
     def texts(self, column: str | None = None) -> Sequence[str]:
         raise ConstraintError(
-            "phrase(...), regex(...) and near(...) look at raw text, but X is a matrix. "
+            "phrase(...), lexicon(...), regex(...) and near(...) look at raw text, but X is a matrix. "
             "Pass the texts themselves (and the matrix's vectorizer as vectorizer=)."
         )
 

@@ -125,6 +125,9 @@ class Sequences(Inputs):
         texts = self._table(column).texts(column)
         return [t for t, k in zip(texts, self.lengths, strict=True) for _ in range(k)]
 
+    def runs(self, column: str | None = None) -> IntArray | None:
+        return self.offsets if column is None else super().runs(column)
+
     def column(self, name: str) -> npt.NDArray[Any]:
         return np.repeat(self._table(name).column(name), self.lengths)
 

@@ -6,7 +6,9 @@ Where the value is missing, neither a comparison nor its negation holds.
 from __future__ import annotations
 
 import numbers
+import os
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -18,9 +20,10 @@ from tiltfit.data.inputs import is_missing
 from tiltfit.errors import ConstraintError, nearest
 from tiltfit.features.vectors import STATIC
 from tiltfit.language.condition import Condition
+from tiltfit.language.lexicon import lexicon_of
 from tiltfit.language.meaning import Near
 from tiltfit.language.prose import join, show
-from tiltfit.language.texts import Phrase, Regex, Word
+from tiltfit.language.texts import Phrase, Regex, word_or_words
 from tiltfit.language.values import Exact, Label, is_collection, is_number, labels, text, threshold
 from tiltfit.language.written import LABEL, LABELS, NUMBER, TEXT, Document, Table
 
@@ -72,9 +75,17 @@ class Column(_Source):
         """Fires where the value is this one."""
         return IsIn(self, (value,))
 
-    def word(self, text: str, case: bool | None = None) -> Condition:
-        """Fires where the column's text contains the word."""
-        return Word(text, case, self.name)
+    def word(
+        self, text: str | None = None, case: bool | None = None, *, words: Iterable[str] | None = None
+    ) -> Condition:
+        """Fires where the column's text contains the word, or one of ``words``."""
+        return word_or_words(text, case, words, self.name)
+
+    def lexicon(
+        self, words: str | os.PathLike[str] | Iterable[str], name: str | None = None, case: bool = False
+    ) -> Condition:
+        """Fires where the column's text contains one of many phrases."""
+        return lexicon_of(words, name, case, self.name)
 
     def phrase(self, text: str, case: bool | None = None) -> Condition:
         """Fires where the column's text contains the words in a row."""

@@ -6,7 +6,8 @@ word('puck') & ~phrase('hockey stick')
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.features.vectors import STATIC
 from tiltfit.language.comparisons import Column, Feature
 from tiltfit.language.condition import AllOf, Condition, all_of, any_of, require_sequences
+from tiltfit.language.lexicon import Lexicon, lexicon_of
 from tiltfit.language.meaning import Near
 from tiltfit.language.prose import ordinal, show
-from tiltfit.language.texts import Phrase, Regex, Word
+from tiltfit.language.texts import Phrase, Regex, Word, Words, word_or_words
 from tiltfit.language.values import text as _text
 from tiltfit.language.written import TRUE, Document
 
@@ -28,7 +30,10 @@ if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
 
 # Names of other modules that are imported from here.
-__all__ = ["AllOf", "Column", "Condition", "Feature", "Near", "Phrase", "Regex", "Word", "all_of", "any_of"]
+__all__ = [
+    "AllOf", "Column", "Condition", "Feature", "Lexicon", "Near", "Phrase", "Regex", "Word", "Words", "all_of",
+    "any_of",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -158,7 +163,7 @@ class Position(_Placed):
         return f"in {ordinal(self.k + 1)} place" if self.k >= 0 else f"in {ordinal(-self.k)} place from the end"
 
 
-def word(text: str, case: bool | None = None) -> Condition:
+def word(text: str | None = None, case: bool | None = None, *, words: Iterable[str] | None = None) -> Condition:
     """Contains the word as a whole token.
 
     Parameters
@@ -167,8 +172,33 @@ def word(text: str, case: bool | None = None) -> Condition:
         The word. In sequences it is compared with the token as it stands, whatever it contains.
     case : bool, optional
         Whether capitals count; by default if the word has one.
+    words : list of str
+        Instead of ``text``: any of these words. One condition, which takes thousands of them.
     """
-    return Word(text, case)
+    return word_or_words(text, case, words)
+
+
+def lexicon(words: str | os.PathLike[str] | Iterable[str], name: str | None = None, case: bool = False) -> Condition:
+    """Contains one of many phrases; for sequences, the token is part of one.
+
+    Parameters
+    ----------
+    words : list of str, or path
+        Words and phrases, thousands if need be: all are looked up in one pass. Words and signs are compared, whatever
+        white space is between them; in sequences a phrase begins and ends where tokens do. A path is that of a file
+        with one phrase per line; blank lines are skipped.
+    name : str, optional
+        What sentences call it; default: the name of the file, without its suffix.
+    case : bool
+        Whether capitals count.
+
+    Examples
+    --------
+    >>> from tiltfit import expect, lexicon
+    >>> print(expect("disease", given=lexicon(["breast cancer", "colitis"], name="diseases")).about(0.9))
+    about 90% of documents with a phrase of the lexicon diseases are disease
+    """
+    return lexicon_of(words, name, case)
 
 
 def phrase(text: str, case: bool | None = None) -> Condition:

@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TypeVar
 
 from tiltfit.errors import ConstraintError, ConstraintFileError, UnsupportedError
@@ -45,9 +46,10 @@ def to_document(constraint: Constraint) -> Document:
     return document if constraint.rationale is None else {**document, "rationale": constraint.rationale}
 
 
-def from_document(document: object, where: str = "") -> Constraint:
-    """Read a constraint; ``where`` begins every error message."""
-    table = Table(document, where)
+def from_document(document: object, where: str = "", folder: Path | None = None) -> Constraint:
+    """Read a constraint; ``where`` begins every error message. ``folder``: of the constraint file, to
+    which paths in it are relative."""
+    table = Table(document, where, folder=folder)
     relations = [name for key, cls in Relation.registry.loaded.items() for name in (key, *cls.modifiers)]
     others = ["given", "of", *relations, "per", "on", *_NUMBERS, *_TEXTS]
     table.only([*_events(table, others), *others], "event")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from tiltfit.arrays import BoolArray
 from tiltfit.data.inputs import tokenise
 from tiltfit.errors import ConstraintError, UnsupportedError, nearest
 from tiltfit.language.condition import Condition
-from tiltfit.language.prose import quote, show
+from tiltfit.language.prose import join, quote, show
 from tiltfit.language.values import text
 from tiltfit.language.written import TEXT, Document, Table
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit, WordIndex
 
 
+_SHOWN = 3  # of many words, in sentences
+_WRITTEN = 20  # in Python code; what is longer is not code that rebuilds it
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 # Folding the case of these makes letters of signs or signs of letters, so that folded text has other words.
@@ -112,6 +114,92 @@ class Word(_Spelt):
 
     def neighbour(self, noun: str = "a token") -> str:
         return self._quoted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Words(Condition):
+    """A document contains one of the words as a whole token; a token is one of them. Capitals count as for ``Word``."""
+
+    texts: tuple[str, ...]
+    case: bool | None = None
+    column: str | None = None
+    keys = {"words": {"type": "array", "items": TEXT, "minItems": 1}}
+    modifiers = _Spelt.modifiers
+    unordered = ("texts",)
+
+    def __post_init__(self) -> None:
+        if not self.texts:
+            raise ConstraintError("word(words=[]) can never fire: pass at least one word.")
+        checked = [Word(value, self.case, self.column) for value in self.texts]
+        self._set(texts=tuple(dict.fromkeys(word.text for word in checked)), case=checked[0].case)
+
+    def identity(self) -> tuple[object, ...]:
+        return (type(self), self._distinct, self.case, self.column)
+
+    @cached_property
+    def _distinct(self) -> frozenset[str]:
+        return frozenset(self.texts)  # it keeps its hash: constraints are compared often
+
+    def holds(self, token: str) -> bool:
+        """True if the token is one of the words."""
+        return token in self._spelt[True] or token.casefold() in self._spelt[False]
+
+    @cached_property
+    def _spelt(self) -> dict[bool, set[str]]:
+        """The words in which capitals count (True), and the others, case folded."""
+        found: dict[bool, set[str]] = {True: set(), False: set()}
+        for word in self.members:
+            found[word.exact_case].add(word.text if word.exact_case else word.text.casefold())
+        return found
+
+    @property
+    def members(self) -> Iterator[Word]:
+        """Every word as a condition of its own."""
+        return (Word(value, self.case, self.column) for value in self.texts)
+
+    def fires(self, inputs: Inputs) -> BoolArray:
+        index = inputs.index(self.column)
+        found = [index.positions(word.text, case=word.exact_case) for word in self.members]
+        return _at(np.concatenate(found), inputs.n)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        return self.texts
+
+    def suggest(self, inputs: Inputs) -> str | None:
+        return next(self.members).suggest(inputs)  # to look for all of them would take too long
+
+    def __repr__(self) -> str:
+        more = ", ..." if len(self.texts) > _WRITTEN else ""
+        case = "" if self.case is None else f", case={self.case}"
+        return f"{_on_column(self.column)}word(words=[{', '.join(map(repr, self.texts[:_WRITTEN]))}{more}]{case})"
+
+    def to_document(self) -> Document:
+        document: Document = {} if self.column is None else {"column": self.column}
+        document["words"] = list(self.texts)
+        return document if self.case is None else {**document, "case": self.case}
+
+    @classmethod
+    def from_table(cls, table: Table, key: str) -> Condition:
+        listed = table.entries(key)
+        case = table.flag("case") if "case" in table else None
+        column = table.text("column") if "column" in table else None
+        return cls(tuple(listed.text(entry) for entry in listed.keys), case, column)
+
+    def clause(self, unit: Unit, negated: bool = False) -> str:
+        if unit == "tokens":
+            return f"{'not ' if negated else ''}reading {self._called()}"
+        return f"{'without' if negated else 'with'} {self._called(negated)}"
+
+    def neighbour(self, noun: str = "a token") -> str:
+        return self._called()
+
+    def _called(self, negated: bool = False) -> str:
+        shown, n = [quote(value) for value in self.texts[:_SHOWN]], len(self.texts)
+        some = "any" if negated else "one"
+        named = f"{some} of {n:,} words ({', '.join(shown)}, …)" if n > _SHOWN else f"the word {join(shown, 'or')}"
+        case = "" if self.case is None else " in exactly this case" if self.case else " in any case"
+        return named + case + ("" if self.column is None else f" in {show(self.column)}")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -207,6 +295,19 @@ class Regex(Condition):
         if self.column is None:
             return f"{'not ' if negated else ''}matching {quote(self.pattern)}"
         return f"whose {show(self.column)} {'does not match' if negated else 'matches'} {quote(self.pattern)}"
+
+
+def word_or_words(
+    value: str | None, case: bool | None, words: Iterable[str] | None, column: str | None = None
+) -> Condition:
+    """The condition of ``word(text)`` or ``word(words=[…])``."""
+    if (value is None) == (words is None):
+        raise ConstraintError("word(...) needs one word, or words= with several.")
+    if words is None:
+        return Word(cast(str, value), case, column)
+    if isinstance(words, str | bytes) or not isinstance(words, Iterable):
+        raise ConstraintError(f"words= of word(...) needs a list of words, but got {words!r:.80}.")
+    return Words(tuple(words), case, column)
 
 
 def _at(positions: npt.NDArray[np.intp], n: int) -> BoolArray:

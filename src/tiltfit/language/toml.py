@@ -25,6 +25,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from tiltfit.data.readers.packed import read_at_most, unpacked
@@ -81,7 +82,8 @@ def _read(text: str, path: str) -> ConstraintSet:
     table.only(_KEYS)
     classes = tuple(_classes(table)) if "classes" in table else None
     entries = table.array("constraint") if "constraint" in table else []
-    constraints = [from_document(entry, _prefix(path) + _name(i, entry)) for i, entry in enumerate(entries, 1)]
+    folder = Path(path).parent if path else None
+    constraints = [from_document(entry, _prefix(path) + _name(i, entry), folder) for i, entry in enumerate(entries, 1)]
     try:
         return ConstraintSet(tuple(constraints), classes)
     except ConstraintError as error:

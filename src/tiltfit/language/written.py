@@ -12,6 +12,7 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
+from pathlib import Path
 from typing import Any, ClassVar, get_origin
 
 from tiltfit.errors import ConstraintError, ConstraintFileError, TiltfitError, UnsupportedError, did_you_mean
@@ -33,10 +34,13 @@ MAX_DEPTH = 50  # of nested conditions: deeper than anyone writes, shallower tha
 
 
 class Table:
-    """One table of a document, with the path that leads to it."""
+    """One table of a document, with the path that leads to it. ``folder``: of the file that it is from, if it is from
+    one."""
 
-    def __init__(self, data: object, where: str = "", path: str = "", depth: int = 0) -> None:
-        self._where, self._path, self._depth = where, path, depth
+    def __init__(
+        self, data: object, where: str = "", path: str = "", depth: int = 0, folder: Path | None = None
+    ) -> None:
+        self._where, self._path, self._depth, self.folder = where, path, depth, folder
         if not isinstance(data, Mapping):
             raise self.error(f"must be a table, but is {kind(data)}")
         if depth > MAX_DEPTH + 2:  # a constraint's own table and that of its `of` come on top
@@ -153,11 +157,11 @@ class Table:
     def entries(self, key: str) -> Table:
         """The entries of an array, as a table with the keys ``key[0]``, ``key[1]``, …"""
         named = {f"{key}[{i}]": value for i, value in enumerate(self.array(key))}
-        return Table(named, self._where, self._path, self._depth)
+        return Table(named, self._where, self._path, self._depth, self.folder)
 
     def _table(self, value: object, key: str) -> Table:
         path = f"{self._path}.{key}" if self._path else key
-        return Table(value, self._where, path, self._depth + 1)
+        return Table(value, self._where, path, self._depth + 1, self.folder)
 
     def _number(self, value: object, key: str) -> int | float:
         found: int | float = self._typed(value, key, "a number", int, float)

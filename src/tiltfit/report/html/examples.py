@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tiltfit.language.condition import Condition, Not
-from tiltfit.language.conditions import Phrase, Regex, Word
+from tiltfit.language.conditions import Lexicon, Phrase, Regex, Word, Words
 from tiltfit.report.account import Account, Disputed, Example
 from tiltfit.report.constraints import Entry
 from tiltfit.report.html.element import Element, Node, element
@@ -63,6 +63,10 @@ def _spans_of(leaf: Condition, text: str) -> Iterator[Span]:
         for k in range(len(tokens) - len(wanted) + 1):
             if tokens[k : k + len(wanted)] == wanted:
                 yield Span(found[k].start(), found[k + len(wanted) - 1].end())
+    elif isinstance(leaf, Words):
+        yield from (Span(*m.span()) for m in _WORD.finditer(text) if leaf.holds(m[0]))
+    elif isinstance(leaf, Lexicon):
+        yield from (Span(*ends) for ends in leaf.spans(text))
 
 
 def _apart(found: Iterable[Span]) -> list[Span]:
