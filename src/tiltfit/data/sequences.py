@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -36,13 +36,14 @@ _UNFIT = {"Cc": "the control character", "Cs": "half of a surrogate pair,"}
 class Sequences(Inputs):
     """``items``: every position of every sequence, tokens or ``AttributeRows``; sequence k is
     ``items[offsets[k]:offsets[k + 1]]``. ``columns``: further values, one per sequence. ``origin``: the name that
-    messages have for the sequences.
+    messages have for the sequences. ``vectors``: of the positions, if they came with X; conditions do not see them.
     """
 
     items: Sequence[Any]
     offsets: IntArray
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     origin: str = "X"
+    vectors: FloatArray | None = None
 
     unit: Unit = field(default="tokens", init=False)
 
@@ -199,6 +200,13 @@ class TokenIndex(WordIndex):
         return np.sort(np.concatenate(found)) if found else np.empty(0, dtype=np.intp)
 
 
+@runtime_checkable
+class HoldsSequences(Protocol):
+    """X with something beside it."""
+
+    def sequences(self) -> Sequences: ...
+
+
 def as_sequences(X: object, *, allow_empty: bool = True) -> Sequences:
     """Check and flatten what a user passes as X. ``allow_empty=False`` refuses sequences without positions, as fitting
     must.
@@ -215,6 +223,8 @@ def as_sequences(X: object, *, allow_empty: bool = True) -> Sequences:
         found = X
     elif isinstance(X, Mapping) or hasattr(X, "collect") or hasattr(X, "columns"):
         found = _from_table(X)
+    elif isinstance(X, HoldsSequences):
+        found = X.sequences()
     else:
         found = Sequences(*_flatten(X, "X"))
     if not allow_empty:

@@ -160,14 +160,16 @@ def sequence_base(base: Any, X: Any, sample: Sample, *, fitting: bool) -> Sequen
         return None
     if getattr(getattr(base, "task", None), "is_sequences", False):
         check_is_fitted(base)
-        found, columns = base.infer(X), _columns(base, sample.classes)
+        # A base that was fitted with features= has the same ones; another one looks at X itself.
+        seen = X if base.encoder_.takes_given else alone(X)
+        found, columns = base.infer(seen), _columns(base, sample.classes)
         edge = found.potentials.edge[:, columns][:, :, columns]
         return SequenceBase(found.potentials.node[:, columns], edge, found.model.structure.kind)
     if isinstance(base, LostBase):
         base.predict_proba(X)  # refuses
     if hasattr(base, "predict_marginals"):
         columns = _columns(base, sample.classes)
-        shares = [np.asarray(part, dtype=np.float64)[:, columns] for part in base.predict_marginals(X)]
+        shares = [np.asarray(part, dtype=np.float64)[:, columns] for part in base.predict_marginals(alone(X))]
     elif fitting:
         shares = _given_shares(base)
     else:

@@ -22,6 +22,7 @@ from tiltfit.estimators.given_features import GivenFeatures
 from tiltfit.estimators.options import online_options
 from tiltfit.estimators.sequence_encoder import SequenceEncoder, as_edge_templates, as_templates
 from tiltfit.estimators.stream import Stream
+from tiltfit.estimators.token_vectors import EncodedTokens, GivenTokens, TokenVectors
 from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.meaning import Vectors, WordsAndMeaning
 from tiltfit.features.text import UNITS, WEIGHTINGS, BagOfWords, HashedWords, Views
@@ -224,11 +225,14 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
 # Encoders of sequences
 
 
-def dump_sequence_encoder(encoder: SequenceEncoder, arrays: Arrays) -> Document:
-    """The document; adds to ``arrays``."""
+def dump_sequence_encoder(encoder: SequenceEncoder, arrays: Arrays, lost: list[str]) -> Document:
+    """The document; adds to ``arrays`` and, by name, to ``lost`` what cannot be written."""
     arrays |= pack_strings("attributes", written_names(encoder.attributes.names))
     templates = _templates(encoder)
+    # Files of taggers without vectors are those of versions that do not know them.
+    vectors = {} if encoder.vectors is None else {"vectors": _dump_token_vectors(encoder.vectors, lost)}
     return {
+        **vectors,
         "templates": None if templates is None else templates.to_document(),
         "hashing": getattr(encoder.attributes, "hashing", None) if templates is None else None,
         "edges": encoder.edges.to_document(),
@@ -241,7 +245,32 @@ def restore_sequence_encoder(document: Document, arrays: Arrays) -> SequenceEnco
     parts = {**document, "names": unpack_strings("attributes", arrays)}
     attributes: TokenEncoder | AttributeEncoder
     attributes = (AttributeEncoder if document["templates"] is None else TokenEncoder).from_document(parts)
-    return SequenceEncoder(attributes, EdgeTemplates.from_document(document["edges"]), flag(document, "boundaries"))
+    edges, vectors = EdgeTemplates.from_document(document["edges"]), document.get("vectors")
+    restored = None if vectors is None else _restore_token_vectors(vectors)
+    return SequenceEncoder(attributes, edges, flag(document, "boundaries"), restored)
+
+
+def _dump_token_vectors(vectors: TokenVectors, lost: list[str]) -> Document:
+    if isinstance(vectors, GivenTokens):
+        return {"kind": "given", "dimensions": vectors.dimensions, "factor": vectors.factor}
+    assert isinstance(vectors, EncodedTokens)
+    named = isinstance(vectors.encoder, str)
+    if not named:
+        what = "" if vectors.encoder is None else f" {type(vectors.encoder).__name__}"
+        lost.append(f"the encoder{what} of tokens")
+    name = vectors.encoder if named else None
+    return {"kind": "encoded", "encoder": name, "dimensions": vectors.dimensions, "length": vectors.length}
+
+
+def _restore_token_vectors(document: Document) -> TokenVectors:
+    if document["kind"] == "given":
+        return GivenTokens(_dimensions(document), _positive(document, "factor"))
+    if document["kind"] != "encoded":
+        raise ModelFileError(f"Unknown vectors of tokens {document['kind']!r}.")
+    name = document["encoder"]
+    if name is not None:
+        ENCODERS.find(name)  # refuses a name that nobody has registered; the encoder is loaded when it is needed
+    return EncodedTokens(name, _dimensions(document), _positive(document, "length"))
 
 
 def dump_features(features: Any, encoder: SequenceEncoder) -> Document | str | None:

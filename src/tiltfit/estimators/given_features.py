@@ -3,20 +3,22 @@
     x = c·v,    c = 10/√(mean ‖v‖²) over the rows of the fit
 
 One factor for all rows, so that their lengths keep their proportions, and α = 1 is as mild as for tf-idf. Counts stay
-what they are: generative models have c = 1.
+what they are: generative models have c = 1. Those of sequences are in ``token_vectors``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
+from tiltfit.arrays import FloatArray
 from tiltfit.data.documents import document_inputs
 from tiltfit.data.inputs import Inputs, NoInputs
+from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.encoders import Matrix, as_matrix, refuse_not_finite
 from tiltfit.features.text import LENGTH
@@ -24,17 +26,17 @@ from tiltfit.features.text import LENGTH
 
 @dataclass(frozen=True, eq=False)
 class WithFeatures:
-    """X with the vectors that a model learns from instead of features made of X.
+    """X with the vectors that a model learns from: a classifier instead of features made of X, a tagger beside them.
 
     ``fit(X, features=V)`` is short for ``fit(WithFeatures(X, V))``. The pair goes wherever X goes: into ``why``,
     ``report_page`` and ``leave_one_out``, or into ``dev=(WithFeatures(X_dev, V_dev), y_dev)``.
 
     Parameters
     ----------
-    X : as for ``TiltClassifier.fit``, or None
+    X : as for ``TiltClassifier.fit``, or None; or as for ``TiltTagger.fit``
         What conditions look at. None: nothing, so that only what needs no condition works, such as ``predict``.
-    features : array or sparse matrix (rows × dimensions)
-        What the model sees, one row for every row of X.
+    features : array or sparse matrix (rows × dimensions), or list of arrays (tokens × dimensions)
+        What the model sees, one row for every row of X; or one array for every sequence, a row for every token.
 
     Examples
     --------
@@ -74,6 +76,16 @@ class WithFeatures:
         refuse_not_finite(found, "features=", parameter="features")
         return found
 
+    def sequences(self) -> Sequences:
+        """X as sequences that hold the features as vectors of their tokens, checked."""
+        if self.X is None:
+            raise DataError(
+                "X is None: a tagger needs the tokens, which attributes and transitions are made of, beside features=.",
+                parameter="X",
+            )
+        found = as_sequences(self.X)
+        return replace(found, vectors=_vectors_of_tokens(self.features, found))
+
     def inputs(self, feature_names: Any, n: int) -> Inputs:
         """X as conditions see it. ``n``: the number of rows that the features have."""
         if self.X is None:
@@ -84,6 +96,61 @@ class WithFeatures:
                 f"features= has {n} rows, but X has {found.n}: every row of X needs its vector.", parameter="features"
             )
         return found
+
+
+def _vectors_of_tokens(features: Any, sequences: Sequences) -> FloatArray:
+    """All arrays one after the other."""
+    lengths = sequences.lengths.tolist()
+    has_parts = hasattr(features, "__len__") and not sparse.issparse(features)  # a sparse matrix has no length
+    if not has_parts or len(features) != len(lengths):
+        got = f"has {len(features)}" if has_parts else f"is of type {type(features).__name__}"
+        raise DataError(
+            f"features= must be a list of arrays (tokens × dimensions), one for each of the {len(lengths)} sequences "
+            f"of X, but {got}.",
+            parameter="features",
+        )
+    arrays, first = [np.empty((0, 0))], -1
+    for s, (given, length) in enumerate(zip(features, lengths, strict=True)):
+        if not length and not len(given):
+            continue  # a sequence without tokens, whatever the shape of nothing is
+        found = _array_of_tokens(given, length, s)
+        if first >= 0 and found.shape[1] != arrays[-1].shape[1]:
+            raise _refused_vectors(
+                s, f"has {found.shape[1]} dimensions, but that of sequence {first} has {arrays[-1].shape[1]}"
+            )
+        if first < 0:
+            arrays, first = [], s
+        arrays.append(found)
+    flat = np.concatenate(arrays)
+    bad = np.flatnonzero(~np.isfinite(flat).all(axis=1))
+    if len(bad):
+        instances = dict.fromkeys(map(sequences.sequence_of, bad.tolist()))
+        raise DataError(
+            f"features= is NaN or infinite at {len(bad)} tokens; the first is {sequences.place(int(bad[0]))}.",
+            parameter="features",
+            instances=instances,
+        )
+    return flat
+
+
+def _array_of_tokens(given: Any, length: int, s: int) -> FloatArray:
+    try:
+        found = np.asarray(given)
+        if found.dtype.kind not in "biufO":
+            raise TypeError(f"it holds {found.dtype}")
+        found = found.astype(np.float64)
+    except (TypeError, ValueError, RuntimeError) as error:
+        why = f"is not an array of numbers ({error}). Of a tensor pass tensor.detach().float().cpu().numpy()"
+        raise _refused_vectors(s, why) from error
+    if found.ndim != 2 or not found.shape[1] or len(found) != length:
+        raise _refused_vectors(
+            s, f"has the shape {found.shape}, but the sequence has {length} tokens: tokens × dimensions are needed"
+        )
+    return found
+
+
+def _refused_vectors(s: int, why: str) -> DataError:
+    return DataError(f"The array of sequence {s} in features= {why}.", parameter="features", instance=s)
 
 
 def paired(X: Any, features: Any) -> Any:
@@ -114,7 +181,7 @@ class GivenFeatures:
 
     @staticmethod
     def fit(features: Matrix, *, scaled: bool) -> tuple[GivenFeatures, Matrix]:
-        encoder = GivenFeatures(features.shape[1], _factor(features) if scaled else 1.0)
+        encoder = GivenFeatures(features.shape[1], factor_to(LENGTH, features) if scaled else 1.0)
         return encoder, encoder._scale(features)
 
     def matrix(self, X: Any) -> Matrix:
@@ -133,13 +200,14 @@ class GivenFeatures:
         return features if self.factor == 1.0 else features * self.factor
 
 
-def _factor(features: Matrix) -> float:
+def factor_to(goal: float, features: Matrix) -> float:
+    """What rows must be multiplied by for a root mean square length of ``goal``."""
     values = features.data if sparse.issparse(features) else features
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest == 0:
         return 1.0
     length = largest * np.sqrt(float(np.sum(np.square(values / largest))) / features.shape[0])  # without overflow
-    return float(LENGTH / length)
+    return float(goal / length)
 
 
 def refuse_features() -> DataError:

@@ -233,7 +233,7 @@ def _dump_tagger(
         "stream": stream,
         "seed": tagger.inference_[1],
         "rates": [[number[k], rate] for k, rate in sorted(tagger.strength_.rates.items()) if k in number],
-        "encoder": {**dump_sequence_encoder(tagger.encoder_, arrays), "valid_only": tagger.valid_only_},
+        "encoder": {**dump_sequence_encoder(tagger.encoder_, arrays, lost), "valid_only": tagger.valid_only_},
     }
 
 

@@ -13,8 +13,10 @@ from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.sequences import Kind, Sequences, as_sequences
 from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnsupportedError, did_you_mean, warn_user
 from tiltfit.estimators.earlier_models import SequenceBase
+from tiltfit.estimators.token_vectors import TokenVectors, fit_token_vectors, vector_names
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
+from tiltfit.features.beside import Beside, BesideFeatures, VectorFeatures
 from tiltfit.features.chains import ChainFeatures
 from tiltfit.features.edges import EdgeTemplates
 from tiltfit.features.hashing import buckets, joined
@@ -28,41 +30,48 @@ from tiltfit.projections.grounding import Grounded
 from tiltfit.samples.sample import Sample
 
 T = TypeVar("T", TokenTemplates, EdgeTemplates)
+Matrix = sparse.csr_array | Beside
 
 BOUNDARIES = ("<start>", "<end>")
 
-TOKEN_ALONE = TokenTemplates(
-    lower=(0,), shape=(), prefixes=(), suffixes=(), patterns={}, classes_at=(), buckets=0
-)  # fmt: skip
+TOKEN_ALONE = TokenTemplates.only(lower=(0,))
 PLAIN_EDGES = EdgeTemplates(before={})
 """The default features of a hidden Markov model: the token, and the label before."""
 
 
 @dataclass(frozen=True, eq=False)
 class SequenceEncoder:
-    """Encodes sequences as attributes (``attributes``) and kinds of edges (``edges``)."""
+    """Encodes sequences as attributes (``attributes``), kinds of edges (``edges``) and, if there are any, vectors."""
 
     attributes: TokenEncoder | AttributeEncoder
     edges: EdgeTemplates
     boundaries: bool
+    vectors: TokenVectors | None = None
 
     @staticmethod
     def fit(
         sequences: Sequences, features: Any, transitions: Any, *, boundaries: bool
-    ) -> tuple[SequenceEncoder, sparse.csr_array]:
+    ) -> tuple[SequenceEncoder, Matrix]:
         """Learn which attributes occur, and encode."""
         templates = as_templates(features, sequences.kind)
         edges = as_edge_templates(transitions)
         check_edges(edges, sequences)
+        vectors = fit_token_vectors(templates.vectors, sequences)  # first: the encoder may not be installed
         fitted, matrix = templates.fit(sequences.items, sequences.offsets)
-        if not fitted.names and templates.min_count > 1:
+        if not fitted.names and templates.min_count > 1 and vectors is None:
             raise DataError(
                 f"min_count={templates.min_count} drops every attribute: none is at so many of the {sequences.n} "
                 "positions. Lower it.",
                 parameter="features",
             )
-        encoder = SequenceEncoder(fitted, edges, bool(boundaries))
-        return encoder, encoder._with_boundaries(matrix, sequences)
+        encoder = SequenceEncoder(fitted, edges, bool(boundaries), vectors)
+        encoder._refuse_names_of_vectors()
+        return encoder, encoder._complete(matrix, sequences)
+
+    @property
+    def takes_given(self) -> bool:
+        """True if vectors of tokens have to come beside X."""
+        return self.vectors is not None and self.vectors.takes_given
 
     @property
     def kind(self) -> Kind:
@@ -71,8 +80,9 @@ class SequenceEncoder:
 
     @property
     def names(self) -> Sequence[str]:
-        """The attributes of positions."""
-        return joined(self.attributes.names, BOUNDARIES if self.boundaries else ())
+        """The dimensions of vectors, and the attributes of positions."""
+        of_vectors = () if self.vectors is None else vector_names(self.vectors.dimensions)
+        return joined(of_vectors, self.attributes.names, BOUNDARIES if self.boundaries else ())
 
     @property
     def edge_names(self) -> list[str]:
@@ -83,15 +93,15 @@ class SequenceEncoder:
         """The encoder as it was before its first sequence: it does not learn from streams."""
         return self
 
-    def transform(self, sequences: Sequences) -> sparse.csr_array:
-        """Positions × attributes."""
+    def transform(self, sequences: Sequences) -> Matrix:
+        """Positions × attributes, beside their vectors if there are any."""
         if sequences.kind != self.kind and sequences.n:
             raise DataError(f"This tagger was fitted on {self.kind}, but X holds {sequences.kind}.", parameter="X")
-        return self._with_boundaries(self.attributes.transform(sequences.items, sequences.offsets), sequences)
+        return self._complete(self.attributes.transform(sequences.items, sequences.offsets), sequences)
 
     def model(
         self,
-        matrix: sparse.csr_array,
+        matrix: Matrix,
         sample: Sample,
         workers: Workers,
         *,
@@ -115,16 +125,35 @@ class SequenceEncoder:
             attributes = attributes[both // len(table)]
             q0 = Potentials(base.node, table[both % len(table)])
         structure = Chains(sequences.offsets, index.ravel().astype(np.int32), len(attributes))
-        nodes: AttributeFeatures | ObservedFeatures
+        attributed = matrix.attributes if isinstance(matrix, Beside) else matrix
+        others: AttributeFeatures | ObservedFeatures
         if observed:
-            nodes = ObservedFeatures.of(matrix, sample.labels, len(classes), workers)
+            others = ObservedFeatures.of(attributed, sample.labels, len(classes), workers)
         elif occupied and buckets(self.names):
-            nodes = OccupiedFeatures.of(matrix, len(classes), workers, intercept=False)
+            others = OccupiedFeatures.of(attributed, len(classes), workers, intercept=False)
         else:
-            nodes = AttributeFeatures(matrix, len(classes), workers, intercept=False)
+            others = AttributeFeatures(attributed, len(classes), workers, intercept=False)
+        nodes: AttributeFeatures | ObservedFeatures | BesideFeatures = others
+        if isinstance(matrix, Beside):
+            nodes = BesideFeatures(VectorFeatures(matrix.vectors, len(classes), workers), others)
         features = ChainFeatures(nodes, np.ascontiguousarray(attributes))
         allowed = valid_only(classes, structure) if valid else None
         return LogLinear(features, structure, allowed if q0 is None else q0 if allowed is None else q0 + allowed)
+
+    def _complete(self, matrix: sparse.csr_array, sequences: Sequences) -> Matrix:
+        """With boundaries, and beside the vectors."""
+        whole = self._with_boundaries(matrix, sequences)
+        return whole if self.vectors is None else Beside(self.vectors.transform(sequences), whole)
+
+    def _refuse_names_of_vectors(self) -> None:
+        if self.vectors is None or buckets(self.attributes.names):
+            return
+        taken = next(iter({*vector_names(self.vectors.dimensions)} & {*self.attributes.names}), None)
+        if taken is not None:
+            raise DataError(
+                f"X holds an attribute {taken!r}, which is the name of a dimension of features=. Rename the attribute.",
+                parameter="X",
+            )
 
     def _with_boundaries(self, matrix: sparse.csr_array, sequences: Sequences) -> sparse.csr_array:
         if not self.boundaries:
@@ -257,9 +286,16 @@ def check_edges(edges: EdgeTemplates, sequences: Sequences) -> None:
             )
 
 
-def refuse_for_hmm(transitions: Any, weights: str, kind: str) -> None:
-    """Refuse parameters that an HMM cannot have: its transitions depend on the label before alone, one per pair."""
-    edges = as_edge_templates(transitions or PLAIN_EDGES).names(tokens=kind == "tokens")
+def refuse_for_hmm(features: Any, transitions: Any, weights: str, sequences: Sequences) -> None:
+    """Refuse parameters that an HMM cannot have: its transitions depend on the label before alone, one per pair, and it
+    generates the attributes of tokens."""
+    if sequences.vectors is not None or as_templates(features, sequences.kind).vectors is not None:
+        raise UnsupportedError(
+            "Vectors of tokens with model='hmm', which generates counts of attributes. Use model='crf', or leave out "
+            f"{'features=' if sequences.vectors is not None else 'vectors='}.",
+            parameter="features",
+        )
+    edges = as_edge_templates(transitions or PLAIN_EDGES).names(tokens=sequences.kind == "tokens")
     if len(edges) > 1:
         raise UnsupportedError(
             f"transitions= makes transitions depend on {edges[1]!r}, but those of model='hmm' depend on the label "

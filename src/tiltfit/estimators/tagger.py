@@ -15,8 +15,8 @@ from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.earlier_models import matched_tables, refuse_impossible_tags, sequence_base
-from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.estimator import Rows, TiltEstimator, warned_already
+from tiltfit.estimators.given_features import WithFeatures, paired, refuse_features, refuse_stream
 from tiltfit.estimators.options import Options, generator, whole_parameter
 from tiltfit.estimators.sequence_encoder import (
     BOUNDARIES,
@@ -70,6 +70,7 @@ class TiltTagger(TiltEstimator):
     features : ``TokenTemplates``, or a dict of its parameters, optional
         Which attributes tokens get: ``features={"lexicons": {"cities": [...]}}``. ``{"hashing": 2**18}`` hashes
         attributes into so many columns, so that no vocabulary is learned; also where X holds attributes itself.
+        ``{"vectors": "static"}`` puts a vector of its meaning beside the attributes of a token.
         An HMM generates the attributes of a token as a bag of words, by default the token alone, in lower case.
     transitions : ``EdgeTemplates``, or a dict of its parameters, optional
         What else transition weights depend on: by default on the punctuation class of the token before. ``{}`` with
@@ -187,7 +188,16 @@ class TiltTagger(TiltEstimator):
 
     # Learning
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Any = None,
+        dev: Any = None,
+        patience: int = 5,
+    ) -> Self:
         """Learn from X, and from y where it has labels. A fit that fails leaves the tagger as it was.
 
         Parameters
@@ -199,32 +209,51 @@ class TiltTagger(TiltEstimator):
             is labelled.
         sample_weight : array, optional
             One per sequence.
+        features : list of arrays (tokens × dimensions), optional
+            Vectors of the tokens, one array per sequence, beside the attributes that X is given or has;
+            ``TiltTagger(features=TokenTemplates.only())`` learns from the vectors alone. Conditions look at X as
+            before. All vectors are multiplied by one factor, such that their root mean square length is two. Methods
+            that predict need ``features=`` of the same encoder.
         dev : (X_dev, y_dev), optional
             After every round the model is scored there (token accuracy; unlabelled tokens do not count), and the best
-            round's model is kept.
+            round's model is kept. With ``features``: (``WithFeatures(X_dev, V_dev)``, y_dev).
         patience : int
             With ``dev``: stop after so many rounds without a better score.
         """
-        return super().fit(X, y, sample_weight, dev=dev, patience=patience)
+        return super().fit(paired(X, features), y, sample_weight, dev=dev, patience=patience)
 
     def fit_predict(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Any = None,
+        dev: Any = None,
+        patience: int = 5,
     ) -> list[Labels]:
         """Fit on X and label X itself, under the constraints (transductive): the most probable label sequences under q,
         the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
+        X = paired(X, features)
         self.fit(X, y, sample_weight, dev=dev, patience=patience)
         with warned_already():
             return list(self._project(X, y, "solve", sample_weight, decode=True, fitting=True))
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, features: Any = None
+    ) -> Self:
         """Learn from some more sequences of a stream, in their order; each is looked at once.
 
         The first call fixes parameters, classes and attributes: name all ``classes`` (here or in the constructor)
         unless the constraints do, and use ``features={"hashing": 2**18}`` where attributes may come that the first
         sequences do not have. Only the ends of steps (``batch_size``) depend on how a stream is cut into calls. A call
         that is refused leaves the tagger as it was, and so do sequences without any weight. After ``fit`` it goes on
-        from the fitted model.
+        from the fitted model. ``features`` are refused, since their scale is that of all tokens; an encoder in
+        ``TokenTemplates(vectors=...)`` is not.
         """
+        fitted = getattr(self, "encoder_", None)
+        if features is not None or isinstance(X, WithFeatures) or (fitted is not None and fitted.takes_given):
+            raise refuse_stream()
         return super().partial_fit(X, y, classes, sample_weight)
 
     @cached_property
@@ -234,20 +263,22 @@ class TiltTagger(TiltEstimator):
 
     # Using
 
-    def predict(self, X: Any) -> list[Labels]:
-        """The most probable label sequence of every sequence (Viterbi), under the model."""
-        found = self._beliefs(X)
+    def predict(self, X: Any, *, features: Any = None) -> list[Labels]:
+        """The most probable label sequence of every sequence (Viterbi), under the model. ``features``: vectors of the
+        tokens of X, if the fit had them."""
+        found = self._beliefs(paired(X, features))
         return list(self.task.named(found.best, self.classes_, found.inputs))
 
-    def predict_marginals(self, X: Any) -> list[FloatArray]:
-        """p_λ(y_t|x) of every token: one array (tokens × classes) per sequence."""
-        found = self._beliefs(X)
+    def predict_marginals(self, X: Any, *, features: Any = None) -> list[FloatArray]:
+        """p_λ(y_t|x) of every token: one array (tokens × classes) per sequence. ``features``: as for ``predict``."""
+        found = self._beliefs(paired(X, features))
         return list(self.task.per_instance(found.marginals.node, found.inputs))
 
-    def predict_k_best(self, X: Any, k: int = 5) -> list[list[tuple[Labels, float]]]:
-        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer."""
+    def predict_k_best(self, X: Any, k: int = 5, *, features: Any = None) -> list[list[tuple[Labels, float]]]:
+        """The k most probable label sequences with their probabilities, best first; fewer where there are fewer.
+        ``features``: as for ``predict``."""
         k = whole_parameter("k", k)
-        found = self._beliefs(X)
+        found = self._beliefs(paired(X, features))
         model, lengths, log_z = found.model, found.inputs.lengths, found.marginals.log_z
         labels, scores = model.structure.k_best(found.potentials, k, model.workers)
         ranked = [self.task.named(row, self.classes_, found.inputs) for row in labels]
@@ -260,7 +291,14 @@ class TiltTagger(TiltEstimator):
         ]
 
     def project(
-        self, X: Any, y: Any = None, *, prices: str = "auto", decode: bool = False, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Any = None,
+        prices: str = "auto",
+        decode: bool = False,
+        sample_weight: Any = None,
     ) -> list[Any]:
         """q(y_t|x): predictions under the constraints, one array (tokens × classes) per sequence.
 
@@ -268,6 +306,8 @@ class TiltTagger(TiltEstimator):
         ----------
         X, y
             As for ``fit``; known labels are certain under q, and constraints are about the other tokens.
+        features : list of arrays, optional
+            Vectors of the tokens of X, if the fit had them.
         prices : {"auto", "fitted", "solve"}
             ``fitted`` tilts each sequence by the prices learned in ``fit``, so that one asked for alone gets the same
             answer as among others. ``solve`` projects onto the constraints as they apply to X (transductive: sequences
@@ -278,11 +318,12 @@ class TiltTagger(TiltEstimator):
         sample_weight : array, optional
             One per sequence.
         """
-        return list(self._project(X, y, prices, sample_weight, decode=decode))
+        return list(self._project(paired(X, features), y, prices, sample_weight, decode=decode))
 
-    def score(self, X: Any, y: Any) -> float:
-        """Token accuracy; unlabelled tokens do not count. A label that the tagger does not know counts as its error."""
-        found = self._beliefs(X)
+    def score(self, X: Any, y: Any, *, features: Any = None) -> float:
+        """Token accuracy; unlabelled tokens do not count. A label that the tagger does not know counts as its error.
+        ``features``: as for ``predict``."""
+        found = self._beliefs(paired(X, features))
         classes, labels, _ = self.task.targets(y, found.inputs, named=self.classes_.tolist(), least=1)
         names = classes.tolist()
         if -1 in names and -1 not in self.classes_.tolist():  # it is not a class, so it means unlabelled
@@ -295,7 +336,7 @@ class TiltTagger(TiltEstimator):
 
     # Inside
 
-    def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[SequenceEncoder, Inputs, Matrix]:
+    def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[SequenceEncoder, Inputs, Any]:
         if self.weights not in ("all", "observed"):
             raise UnsupportedError(
                 f"weights={self.weights!r} is not supported: use 'all' or 'observed'.", parameter="weights"
@@ -305,7 +346,7 @@ class TiltTagger(TiltEstimator):
         sequences = as_sequences(X, allow_empty=False)
         features, transitions, boundaries = self.features, self.transitions, self.boundaries
         if options.is_generative:  # an HMM has its own defaults
-            refuse_for_hmm(transitions, self.weights, sequences.kind)
+            refuse_for_hmm(features, transitions, self.weights, sequences)
             features = TOKEN_ALONE if features is None and sequences.kind == "tokens" else features
             transitions, boundaries = transitions or PLAIN_EDGES, True
         encoder, matrix = SequenceEncoder.fit(sequences, features, transitions, boundaries=boundaries)
@@ -316,7 +357,9 @@ class TiltTagger(TiltEstimator):
         self.transition_names_ = np.array(encoder.edge_names, dtype=object)
         self.__dict__.pop("attribute_names_", None)
 
-    def _encode(self, X: Any, *, part: bool) -> tuple[Inputs, Matrix]:
+    def _encode(self, X: Any, *, part: bool) -> tuple[Inputs, Any]:
+        if isinstance(X, WithFeatures) and not self.encoder_.takes_given:
+            raise refuse_features()
         sequences = as_sequences(X, allow_empty=not part)
         return sequences, self.encoder_.transform(sequences.without_empty())
 

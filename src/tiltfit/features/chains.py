@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.beside import BesideFeatures
 from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.potentials import Potentials
 
@@ -29,7 +30,7 @@ class ChainFeatures:
     Weights are one flat vector: those of ``nodes``, then ``T`` (attributes × labels × labels).
     """
 
-    nodes: AttributeFeatures | ObservedFeatures
+    nodes: AttributeFeatures | ObservedFeatures | BesideFeatures
     kinds: FloatArray
 
     @cached_property

@@ -14,9 +14,9 @@ Attributes that users made, as for CRFsuite (``data.attributes`` says how they a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -37,6 +37,7 @@ from tiltfit.features.spelling import (
     shape,
     suffixes,
 )
+from tiltfit.features.vectors import ENCODERS, Encoder
 
 Offsets = tuple[int, ...]
 Names = tuple[str, ...] | Buckets
@@ -78,6 +79,10 @@ class TokenTemplates:
     hashing : int, optional
         None: every attribute that occurs in fitting has a column. A number such as 2**18: attributes are
         hashed into so many columns, new ones as well.
+    vectors : str or encoder, optional
+        A vector of every token beside its attributes: by an object with ``encode(tokens)``, which returns one vector
+        per token, or by the name of a registered encoder, such as ``"static"``. Every distinct token is encoded once,
+        and its vector is scaled to length two. ``TokenTemplates.only(vectors="static")`` has no other attributes.
     """
 
     identity: Offsets = ()
@@ -95,6 +100,7 @@ class TokenTemplates:
     buckets: int = 4
     min_count: int = 1
     hashing: int | None = None
+    vectors: str | Encoder | None = None
 
     def __post_init__(self) -> None:
         for names, least, most in ((_NEIGHBOURS, -FARTHEST, FARTHEST), (_LENGTHS, 1, 100)):
@@ -105,6 +111,17 @@ class TokenTemplates:
         for name, least, most in (("buckets", 0, 1000), ("min_count", 1, 2**31)):
             object.__setattr__(self, name, integer(name, getattr(self, name), least, most))
         object.__setattr__(self, "hashing", checked_hashing(self.hashing, self.min_count))
+        _check_encoder(self.vectors)
+
+    @staticmethod
+    def only(**templates: Any) -> TokenTemplates:
+        """These templates and no others.
+
+        >>> TokenTemplates.only(lower=(0,)).suffixes
+        ()
+        """
+        none: dict[str, Any] = {"patterns": {}, "buckets": 0, **dict.fromkeys((*_NEIGHBOURS, *_LENGTHS), ())}
+        return TokenTemplates(**(none | {"pieces_at": (0,)} | templates))
 
     def fit(self, tokens: Sequence[str], offsets: IntArray) -> tuple[TokenEncoder, sparse.csr_array]:
         """Learn which attributes occur in flat tokens, whose sequences start at ``offsets``; encode them."""
@@ -128,7 +145,11 @@ class TokenTemplates:
     def to_document(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         numbers = {name: list(getattr(self, name)) for name in (*_NEIGHBOURS, *_LENGTHS)}
-        return asdict(self) | numbers | {"lexicons": {name: list(words) for name, words in self.lexicons.items()}}
+        document = asdict(replace(self, vectors=None)) | numbers
+        document["lexicons"] = {name: list(words) for name, words in self.lexicons.items()}
+        # An encoder that has no name has no place in a file; files without one are those of earlier versions.
+        named = {"vectors": self.vectors} if isinstance(self.vectors, str) else {}
+        return {name: value for name, value in document.items() if name != "vectors"} | named
 
     @staticmethod
     def from_document(document: Mapping[str, Any]) -> TokenTemplates:
@@ -243,6 +264,18 @@ class TokenEncoder(_Encoder):
         return TokenEncoder(templates, read_names(document["names"], templates.hashing))
 
 
+def _check_encoder(given: object) -> None:
+    if isinstance(given, str):
+        ENCODERS.find(given)
+    elif isinstance(given, type) or not (given is None or callable(getattr(given, "encode", None))):
+        what = f"{given.__name__} is a class: pass an object" if isinstance(given, type) else f"{given!r:.80}"
+        raise DataError(
+            f"vectors={what}. It must be an object with encode(tokens), or the name of an encoder: "
+            f"{', '.join(map(repr, ENCODERS))}.",
+            parameter="features",
+        )
+
+
 def checked_hashing(hashing: object, min_count: int) -> int | None:
     """The number of columns that attributes are hashed into (None: they are not); DataError if they cannot be."""
     if hashing is None:
@@ -305,6 +338,7 @@ class AttributeTemplates:
 
     min_count: int = 1
     hashing: int | None = None
+    vectors: ClassVar[None] = None  # words have them, attributes do not
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "min_count", integer("min_count", self.min_count, 1))

@@ -12,6 +12,7 @@ from typing import Protocol, Self
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.execution.workers import Workers
 from tiltfit.features.attributes import AttributeFeatures
+from tiltfit.features.beside import BesideFeatures
 from tiltfit.features.observed import ObservedFeatures
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.independent import Independent
@@ -25,7 +26,7 @@ class Features(Protocol):
     @property
     def workers(self) -> Workers: ...
     @property
-    def nodes(self) -> AttributeFeatures | ObservedFeatures: ...
+    def nodes(self) -> AttributeFeatures | ObservedFeatures | BesideFeatures: ...
     @property
     def n_labels(self) -> int: ...
     @property
