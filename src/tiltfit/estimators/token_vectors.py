@@ -44,7 +44,7 @@ class EncodedTokens:
 
     encoder: str | Encoder | None
     dimensions: int
-    length: float = LENGTH
+    length: float
 
     @property
     def takes_given(self) -> bool:
@@ -86,7 +86,7 @@ def fit_token_vectors(source: str | Encoder | None, sequences: Sequences) -> Tok
         return GivenTokens(given.shape[1], factor_to(LENGTH, given))
     if source is None:
         return None
-    return EncodedTokens(source, _encoded(source, list(sequences.items[:1])).shape[1])
+    return EncodedTokens(source, _encoded(source, list(sequences.items[:1])).shape[1], LENGTH)
 
 
 def vector_names(n: int) -> tuple[str, ...]:
