@@ -209,6 +209,7 @@ def test_an_encoder_is_asked_once_for_every_word():
     X = as_attributes(ADS, plain, LENGTH)
     other = by_hand().fit(X, TAGS)
     same(ours, other)
+    assert ours.predict([]) == []
     close(ours.predict_marginals([["Ann", "new"], []]), [*other.predict_marginals(_new()), np.zeros((0, 2))])
 
 

@@ -91,6 +91,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     task: ClassVar[Task]
 
     base: Any
+    init: Any
     penalize_intercept: bool | str
     classes_: npt.NDArray[Any]
     coef_: Any
@@ -143,9 +144,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.inference_, self.model_, self.weights_ = self._inference_settings(), options.model, None
         self._keep_encoder(encoder, matrix.shape[1])
         plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
-        model = make_model(options.model, plain, list(sample.classes))
+        model = self._made(plain)
         sample = replace(sample, structure=plain.structure)
-        given = None if given is None else plain.features.own(given)
+        given = self._own_start(model) if given is None else plain.features.own(given)
         self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         # The labels of a stream come bit by bit, and a method that does not follow constraints has nothing to revise.
@@ -371,6 +372,15 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         source = self if self.warm_start and hasattr(self, "coef_") else None if options.start else self.init
         return None if source is None else self._weights_of(source, classes, encoder, n_columns)
 
+    def _own_start(self, model: Model) -> FloatArray | None:
+        """Weights to start from that the model itself holds."""
+        return model.initial if self.init is None else None
+
+    def _made(self, plain: LogLinear, weights: FloatArray | None = None) -> Model:
+        """The model of the fit on data that are encoded as ``plain``. ``weights``: those that it must be able to
+        take."""
+        return make_model(self.model_, plain, self.classes_.tolist(), weights)
+
     def _development(self, kept_aside: tuple[Any, Any] | None, patience: int, model: LogLinear) -> Development | None:
         if kept_aside is None:
             return None
@@ -448,7 +458,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if part:
             self._check_sample(sample, model)
         linear = kind_of(self.model_).linear
-        scorer = model if linear else make_model(self.model_, model, self.classes_.tolist(), self.weights_)
+        scorer = model if linear else self._made(model, self.weights_)
         sample = replace(sample, structure=model.structure)
         if not linear:
             return Beliefs(inputs, sample, model, scorer, lambda: self.weights_)

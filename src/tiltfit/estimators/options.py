@@ -21,7 +21,8 @@ from tiltfit.methods.online import Online
 from tiltfit.methods.sharpness import Sharpness
 from tiltfit.methods.start import STARTS
 from tiltfit.models.generative import GENERATIVE
-from tiltfit.models.registry import MODELS, model_names
+from tiltfit.models.registry import MODELS, NETWORK, kind_of, model_names
+from tiltfit.models.token_network import is_network
 from tiltfit.projections.components import Strength
 from tiltfit.samples.task import DOCUMENTS, SEQUENCES, Task
 
@@ -55,7 +56,8 @@ class Options:
     def of(estimator: Any) -> Options:
         """Check the parameters of an estimator; errors name the parameter."""
         task: Task = estimator.task
-        kind = MODELS.get(estimator.model)
+        model = NETWORK.name if is_network(estimator.model) else estimator.model
+        kind = NETWORK if model == NETWORK.name else MODELS.get(model)
         if kind is None or kind.sequences is not task.is_sequences:
             models = model_names(sequences=task.is_sequences)
             _one_of("model", estimator.model, models, _not_a_model(estimator.model, task))
@@ -96,11 +98,11 @@ class Options:
             raise _refused("refine", estimator.refine, "'auto' or None")
         method = METHODS[estimator.method]
         # Before data are looked at; the constraints come later.
-        method.check(Case(estimator.model, estimator.solver, ConstraintSet(), task.unit or "rows"))
+        method.check(Case(model, estimator.solver, ConstraintSet(), task.unit or "rows"))
         return Options(
             method=method,
             method_options=_method_options(method, estimator.method_options),
-            model=estimator.model,
+            model=model,
             solver=estimator.solver,
             start=start,
             strength=Strength(
@@ -192,8 +194,8 @@ def _sharpness(estimator: Any) -> str | Sharpness:
             )
     for refused, why in (
         (
-            not MODELS[estimator.model].linear,
-            f"model={estimator.model!r} has scores that are not linear in its weights",
+            is_network(estimator.model) or not kind_of(estimator.model).linear,
+            f"model={estimator.model!r:.80} has scores that are not linear in its weights",
         ),
         (estimator.model in GENERATIVE, f"the weights of model={estimator.model!r} are log-probabilities"),
         (estimator.solver == "online", "solver='online' goes on learning from its weights"),

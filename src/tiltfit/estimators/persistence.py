@@ -45,12 +45,13 @@ from tiltfit.estimators.given_features import GivenFeatures
 from tiltfit.estimators.options import Options, as_word, online_options
 from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.tagger import TiltTagger
+from tiltfit.estimators.token_models import dump_network, restore_network
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.sentences import titled
 from tiltfit.methods.history import Round
 from tiltfit.methods.sharpness import Sharpness
-from tiltfit.models.registry import kind_of
+from tiltfit.models.registry import NETWORK, kind_of
 from tiltfit.projections.revision import Revision, is_revised
 from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
@@ -227,7 +228,11 @@ def _dump_tagger(
     elif stream is None:
         arrays |= pack_table("coef", tagger.coef_.T)
         arrays["transitions"] = tagger.transitions_
+    network = {}
+    if tagger.token_network_ is not None:
+        network = {"network": dump_network(tagger.token_network_, arrays)}
     return {
+        **network,
         "features": dump_features(tagger.features, tagger.encoder_),
         "transitions": dump_transitions(tagger.transitions, tagger.encoder_),
         "stream": stream,
@@ -253,6 +258,8 @@ def _restore_tagger(tagger: Any, document: Document, arrays: Arrays) -> None:
     n, (n_rows, n_edges) = len(tagger.classes_), tagger._sizes
     if not kind_of(tagger.model_).linear:
         tagger.weights_ = _own_weights(arrays)
+        if tagger.model_ == NETWORK.name:
+            tagger.token_network_ = restore_network(document["network"], arrays, len(tagger.weights_))
     elif document.get("stream") is None:
         tagger.coef_ = np.ascontiguousarray(unpack_table("coef", arrays, n).T)
         tagger.transitions_ = np.ascontiguousarray(arrays["transitions"], dtype=np.float64)
@@ -290,6 +297,8 @@ def _dump(
     for name, values_of in _columns(estimator.history_).items():
         arrays[f"history.{name}"] = values_of
     values = {name: _plain(getattr(estimator, name)) for name in (*COMMON, *parameters)}
+    if estimator.model_ == NETWORK.name:
+        values["model"] = estimator.model_  # the module itself is code
     for name, kind in _IF_PLAIN.items():
         if isinstance(getattr(estimator, name), kind):
             values[name] = getattr(estimator, name)

@@ -34,6 +34,7 @@ Matrix = sparse.csr_array | Beside
 
 BOUNDARIES = ("<start>", "<end>")
 
+NOTHING = TokenTemplates.only()
 TOKEN_ALONE = TokenTemplates.only(lower=(0,))
 PLAIN_EDGES = EdgeTemplates(before={})
 """The default features of a hidden Markov model: the token, and the label before."""

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Inputs
@@ -20,6 +21,7 @@ from tiltfit.estimators.given_features import WithFeatures, paired, refuse_featu
 from tiltfit.estimators.options import Options, generator, whole_parameter
 from tiltfit.estimators.sequence_encoder import (
     BOUNDARIES,
+    NOTHING,
     PLAIN_EDGES,
     TOKEN_ALONE,
     SequenceEncoder,
@@ -27,9 +29,12 @@ from tiltfit.estimators.sequence_encoder import (
     refuse_invalid,
 )
 from tiltfit.estimators.stream import Settled
+from tiltfit.estimators.token_models import WrittenNetwork, network_chains, prepared, start_from
 from tiltfit.execution.workers import Workers
 from tiltfit.methods.history import Callback
 from tiltfit.models.log_linear import LogLinear
+from tiltfit.models.model import Model
+from tiltfit.models.token_network import NetworkChains, TokenNetwork
 from tiltfit.samples.sample import Sample
 from tiltfit.samples.task import SEQUENCES, Task
 
@@ -54,9 +59,11 @@ class TiltTagger(TiltEstimator):
     classes : list, optional
         All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
         constraints).
-    model : {"crf", "hmm"}
+    model : {"crf", "hmm"} or ``torch.nn.Module``
         A conditional random field, p(y|x); or a hidden Markov model p(x, y), with which Eq. 6 has −log p(x, y) and
-        −log p(x) added: posterior regularization.
+        −log p(x) added: posterior regularization. A module maps the vectors of the tokens of one sequence (tokens ×
+        dimensions) to scores (tokens × sorted classes), which take the place of attributes: ``features=`` puts them
+        back, beside it. It is copied, and trained from the weights that it has; ``alpha`` holds down all weights.
     method, method_options
         As for ``TiltClassifier``.
     solver : {"auto", "alternating", "joint", "sgd", "online"}
@@ -104,6 +111,8 @@ class TiltTagger(TiltEstimator):
         Weights of attributes, and their names (``hash 0`` and so on if hashed).
     transitions_, transition_names_ : array (attributes of edges × classes × classes), array of str
         Weights of transitions.
+    network_ : ``torch.nn.Module``
+        With a module as ``model``: a copy with the weights that were learned (and no ``coef_``).
     sharpness_ : pair of floats
         What the weights of attributes and of transitions were multiplied by.
     classes_, n_iter_, objective_, converged_, history_, constraint_report_
@@ -122,13 +131,14 @@ class TiltTagger(TiltEstimator):
 
     task: ClassVar[Task] = SEQUENCES
     coef_, transitions_ = Settled(), Settled()
+    token_network_: TokenNetwork | WrittenNetwork | None = None
 
     def __init__(
         self,
         constraints: Any = (),
         *,
         classes: Iterable[object] | None = None,
-        model: str = "crf",
+        model: Any = "crf",
         method: str = "ap",
         method_options: Any = None,
         solver: str = "auto",
@@ -261,6 +271,16 @@ class TiltTagger(TiltEstimator):
         # Made when asked for: nothing else needs the names of hashed attributes, and there are very many.
         return np.array(self.names_, dtype=object)
 
+    @property
+    def network_(self) -> Any:
+        """A copy of the module that was given as ``model=``, with the weights that were learned."""
+        check_is_fitted(self)
+        if self.token_network_ is None:
+            raise AttributeError(f"model={self.model_!r} is not a network.")
+        if isinstance(self.token_network_, WrittenNetwork):
+            self.token_network_ = self.token_network_.filled(self.model)
+        return self.token_network_.at(self.weights_[: self.token_network_.n_weights])
+
     # Using
 
     def predict(self, X: Any, *, features: Any = None) -> list[Labels]:
@@ -349,6 +369,9 @@ class TiltTagger(TiltEstimator):
             refuse_for_hmm(features, transitions, self.weights, sequences)
             features = TOKEN_ALONE if features is None and sequences.kind == "tokens" else features
             transitions, boundaries = transitions or PLAIN_EDGES, True
+        self.token_network_ = prepared(self)
+        if self.token_network_ is not None and features is None and sequences.kind == "tokens":
+            features = NOTHING  # the network stands for them
         encoder, matrix = SequenceEncoder.fit(sequences, features, transitions, boundaries=boundaries)
         return encoder, sequences, matrix
 
@@ -378,6 +401,21 @@ class TiltTagger(TiltEstimator):
         return encoder.model(
             matrix, sample, workers, valid=self.valid_only_, observed=observed, occupied=occupied, base=base
         )
+
+    def _made(self, plain: LogLinear, weights: FloatArray | None = None) -> Model:
+        if self.token_network_ is None:
+            return super()._made(plain, weights)
+        if isinstance(self.token_network_, WrittenNetwork):
+            self.token_network_ = self.token_network_.filled(self.model)
+        made = network_chains(self.token_network_, plain)
+        if weights is None:
+            self.token_network_.refuse_unsteady(made.pieces, made.n_labels)
+        return made
+
+    def _own_start(self, model: Model) -> FloatArray | None:
+        if isinstance(model, NetworkChains) and self.init is not None and not isinstance(self.init, str):
+            return start_from(self.init, model)
+        return super()._own_start(model)
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         if self.valid_only_:

@@ -57,6 +57,8 @@ class EncodedTokens:
             lengths = np.linalg.norm(given, axis=1, keepdims=True)
             return Vectors(self.length * np.divide(given, lengths, out=np.zeros_like(given), where=lengths > 0))
         types, codes = distinct(sequences.items)
+        if not types:  # nobody has to encode nothing
+            return Vectors(np.empty((0, self.dimensions)), codes)
         return Vectors(self.length * _encoded(self.encoder, types, self.dimensions), codes)
 
 

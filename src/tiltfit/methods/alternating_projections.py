@@ -34,7 +34,7 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.model import linear
-from tiltfit.models.registry import MODELS
+from tiltfit.models.registry import kind_of
 from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.moment import add_ridge, moment_projection
 
@@ -250,7 +250,7 @@ def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: 
 
 
 def _refuse_free_weights(case: Case) -> None:
-    kind = MODELS[case.model]
+    kind = kind_of(case.model)
     if not kind.linear and case.solver in ("alternating", "online"):
         raise UnsupportedError(
             f"solver={case.solver!r} needs scores that are linear in the weights, which those of model={case.model!r} "

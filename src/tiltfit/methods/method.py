@@ -20,7 +20,7 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Development, Fit, Round
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.methods.votes import Votes
-from tiltfit.models.registry import MODELS
+from tiltfit.models.registry import kind_of
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded
 
@@ -207,7 +207,7 @@ class Method:
 
     def _why_not(self, case: Case) -> str | None:
         """Why it cannot train a model, and the nearest that works; None if it can."""
-        kind = MODELS[case.model]
+        kind = kind_of(case.model)
         if case.model in self.why_not:
             return self.why_not[case.model]
         if not kind.linear and "linear" in self.needs:

@@ -56,6 +56,11 @@ class Model(Protocol):
         """The rule by which weights follow from expected counts, if there is one."""
         return None
 
+    @property
+    def initial(self) -> FloatArray | None:
+        """The weights to start from, if the model has some of its own."""
+        return None
+
     def potentials(self, weights: FloatArray) -> Potentials:
         """The scores of labels and pairs of labels, ``base`` included. Callers may overwrite ``node``."""
         ...

@@ -48,6 +48,14 @@ for _kind in (
     MODELS.register(_kind.name, _kind, origin=Generative if _kind.generative else LogLinear)
 
 
+def _without_module(plain: LogLinear, classes: tuple[Any, ...]) -> Model:
+    raise UnsupportedError("A network needs its module.", parameter="model")
+
+
+NETWORK = ModelKind("network", _without_module, sequences=True, linear=False)
+"""What a module given as ``model=`` is called: it is not found by name, so that it is not registered."""
+
+
 def register_model(name: str, make: Factory, *, sequences: bool = False) -> None:
     """Make a model of p(y|x) available as ``model=name``. A name that is taken is refused.
 
@@ -82,6 +90,8 @@ def model_names(*, sequences: bool) -> tuple[str, ...]:
 
 def kind_of(name: str) -> ModelKind:
     """The model of a fitted estimator, which this process may not know: a name that is not registered is refused."""
+    if name == NETWORK.name and name not in MODELS.loaded:
+        return NETWORK
     if name not in MODELS:
         raise UnsupportedError(
             f"model={name!r} is not registered: call tiltfit.register_model({name!r}, ...) first.",
