@@ -288,7 +288,12 @@ def test_predictions_in_files(trained: Path, tmp_path: Path) -> None:
     assert (found["rows"], found["output"]) == (40, str(tmp_path / "out.jsonl.gz"))
     lines = gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).decode().splitlines()
     assert [row["label"] for row in rows] == [json.loads(line)["label"] for line in lines]
-    assert set(rows[0]) == {"id", "label"}
+    assert list(rows[0]) == ["id", "text", "input_label", "season", "label", "confidence"]
+    given = documents(40, 1)
+    assert [(row["id"], row["text"], row["input_label"]) for row in rows] == [
+        (row["id"], row["text"], row["label"]) for row in given
+    ]
+    assert all(0.5 <= float(row["confidence"]) <= 1 for row in rows)
 
 
 def test_predictions_with_their_causes(trained: Path, tmp_path: Path) -> None:
@@ -305,7 +310,7 @@ def test_predictions_with_their_causes(trained: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     assert run(*base, "-o", out, "--proba")[0] == 0
     first, *others = list(csv.reader(out.read_text().splitlines()))
-    assert first == ["id", "label", "proba:baseball", "proba:hockey", "why"]
+    assert first[-5:] == ["label", "confidence", "p_baseball", "p_hockey", "why"]
     assert all(" rather than " in row[-1] for row in others)
 
 
@@ -321,9 +326,13 @@ def test_projection_moves_predictions_towards_the_constraints(trained: Path) -> 
 def test_standard_input(trained: Path) -> None:
     code, out, _ = run("predict", trained / "m.tilt", "-", stdin=b'{"text": "puck goalie ice"}\n')
     assert code == 0
-    assert json.loads(out) == {"id": "standard input:1", "label": "hockey"}
+    found = json.loads(out)
+    assert found.pop("confidence") > 0.5
+    assert found == {"id": "1", "text": "puck goalie ice", "label": "hockey"}
     code, out, _ = run("predict", trained / "m.tilt", "-", "--format", "csv", stdin=b"id,text\n7,bat pitcher\n")
-    assert json.loads(out) == {"id": "7", "label": "baseball"}
+    assert json.loads(out) | {"confidence": 1} == {
+        "id": "7", "text": "bat pitcher", "label": "baseball", "confidence": 1
+    }  # fmt: skip
 
 
 def test_predict_refusals(trained: Path, tmp_path: Path) -> None:

@@ -73,6 +73,15 @@ def test_each_in_a_process_of_its_own(texts: Path) -> None:
     assert (row["status"], row["memory"] is None) == ("ok", False), "not known of one process"
 
 
+def test_data_to_learn_from_need_no_field_of_labels(texts: Path, tmp_path: Path) -> None:
+    test = tmp_path / "test.csv"
+    test.write_text((texts / "test.csv").read_text().replace("text,label", "text,kind"))
+    base = command(texts, "--methods", "ap", "--in-process", "--label", "kind", train="unlabelled.jsonl")
+    found = document(*(test if part == texts / "test.jsonl" else part for part in base))
+    assert (found["rows"][0]["status"], found["test"]) == ("ok", 6)
+    assert "'kind'" in refused(*base)  # but those to judge on do
+
+
 def test_json_on_standard_output_and_all_methods_by_default(texts: Path) -> None:
     found = document(*command(texts, "--in-process", test="test.csv"))
     assert [row["name"] for row in found["rows"]] == list(METHODS)

@@ -91,7 +91,8 @@ def test_tags() -> None:
 
 def test_refusals(folder: Path) -> None:
     for arguments, message in {
-        (): "give --data FILE",
+        (): "There are no data",
+        ("d.jsonl", "--top", "0"): "--top 0 must be",
         ("--data", "no.jsonl"): "no.jsonl",
         ("--data", "d.jsonl", "--top", "0"): "--top 0 must be",
         ("--data", "d.jsonl", "-o", "d.jsonl"): "also an input",

@@ -72,7 +72,7 @@ def test_rows_with_documents(tmp_path: Path) -> None:
     documents = read(write(tmp_path, "".join(json.dumps(line) + "\n" for line in lines), "d.jsonl"))
     rows = list(rows_of(votes, documents))
     assert rows[0] == {"id": "x", "text": "first", "label": None, "short": "ham", "long": None}
-    assert rows[2] == {"id": "d.jsonl:3", "text": "text 2", "label": "ham", "short": "ham", "long": "spam"}
+    assert rows[2] == {"id": "3", "text": "text 2", "label": "ham", "short": "ham", "long": "spam"}
     assert next(rows_of(votes)) == {"id": "0", "short": "ham", "long": None}
 
 

@@ -42,7 +42,7 @@ def test_columns_blank_lines_and_docstart(tmp_path: Path) -> None:
     data = read_sequences(path)
     assert data.X == [["New", "York"], [","]]
     assert tags_of(data) == [["B-LOC", "I-LOC"], ["O"]]
-    assert data.ids == ["a.conll:3", "a.conll:8"]
+    assert data.ids == ["1", "2"]
     assert data.origins == [f"{path}, line 3", f"{path}, line 8"]
     assert data.sources == (str(path),)
     assert len(data) == 2
@@ -85,7 +85,7 @@ def test_compressed_files_and_standard_input(tmp_path: Path, monkeypatch: pytest
     assert read_sequences(write(tmp_path, "a.jsonl.bz2", bz2.compress(line))).X == [["a"]]
     assert read_sequences(write(tmp_path, "noname", line)).X == [["a"]]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(plain)))
-    assert read_sequences("-").ids == ["standard input:3", "standard input:8"]
+    assert read_sequences("-").ids == ["1", "2"]
 
 
 def test_blank_tokens_can_be_skipped_or_replaced(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_jsonl(tmp_path: Path) -> None:
     data = read_sequences(path)
     assert data.X == data.tokens == [["a", "b"], ["c"], ["d"], ["e"]]
     assert tags_of(data) == [["X", None], None, None, None]
-    assert data.ids == ["7", "a.jsonl:3", "a.jsonl:5", "a.jsonl:7"]
+    assert data.ids == ["7", "2", "3", "4"]
     table = read_sequences(path, columns=["year"])
     inputs = as_sequences(table.X)
     assert inputs.column("year")[:3].tolist() == [1999, 1999, 2001]

@@ -46,7 +46,7 @@ def test_documents(tmp_path: Path, name: str) -> None:
     assert np.array_equal(found.X["age"], [3, np.nan], equal_nan=True)  # type: ignore[call-overload]
     assert found.y is not None
     assert found.y.tolist() == ["hockey", None]
-    assert found.ids == ["x", f"{name}:2"]
+    assert found.ids == ["x", "2"]
     assert found.origins[1] == f"{path}, row 2"
 
 

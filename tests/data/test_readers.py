@@ -45,7 +45,7 @@ def test_jsonl_keeps_the_types_of_labels_and_marks_unlabelled_rows(tmp_path: Pat
     assert data.y.tolist() == [3, None, None]
     assert type(data.y[0]) is int
     assert data.labelled.tolist() == [True, False, False]
-    assert data.ids == ["a.jsonl:1", "a.jsonl:3", "a.jsonl:4"]
+    assert data.ids == ["1", "2", "3"]
     assert data.origins[1] == f"{path}, line 3"
 
 
@@ -68,7 +68,7 @@ def test_label_none_reads_no_labels(tmp_path: Path) -> None:
 
 def test_own_ids_are_used(tmp_path: Path) -> None:
     path = write(tmp_path, "a.jsonl", '{"id": 17, "text": "x"}\n{"id": "k", "text": "x"}\n{"id": "", "text": "x"}')
-    assert read(path).ids == ["17", "k", "a.jsonl:3"]
+    assert read(path).ids == ["17", "k", "3"]
 
 
 def test_csv_with_quotes_line_ends_and_blank_lines(tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_standard_input(monkeypatch: pytest.MonkeyPatch, pack: object) -> None:
 
     stream = feed(b'{"text": "x"}')
     data = read("-")
-    assert (data.X, data.ids) == (["x"], ["standard input:1"])
+    assert (data.X, data.ids) == (["x"], ["1"])
     assert not stream.closed
     feed(b"text\nx\n")
     assert read("-", format="csv").X == ["x"]
@@ -176,7 +176,7 @@ def test_several_sources_in_their_order(tmp_path: Path) -> None:
     assert data.X == ["x", "y", "z"]
     assert data.y is not None
     assert data.y.tolist() == ["a", None, "b"]
-    assert data.ids == [f"{labelled}:2", "x.jsonl:1", f"{same}:2"]
+    assert data.ids == [f"{labelled}:1", "x.jsonl:1", f"{same}:1"]
     assert data.sources == (str(labelled), str(unlabelled), str(same))
 
 

@@ -219,7 +219,7 @@ def test_where_an_instance_comes_from(tmp_path: Path) -> None:
     documents = stream([a, str(b)], size=3)
     chunk = next(documents)
     assert [documents.origin(i) for i in range(3)] == chunk.origins == [f"{a}, line 2", f"{a}, line 4", f"{b}, line 1"]
-    assert chunk.ids == ["a.csv:2", "a.csv:4", "b.jsonl:1"]
+    assert chunk.ids == ["a.csv:1", "a.csv:2", "b.jsonl:1"]
 
 
 def test_ids_do_not_depend_on_the_chunk(tmp_path: Path) -> None:

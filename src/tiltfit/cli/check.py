@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tiltfit.cli.options import DATA, DATA_HELP, DataOptions, JsonOnly, TaskOption, command, option
+from tiltfit.cli.options import DataOptions, JsonOnly, Sources, TaskOption, command
 from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.tasks import columns_named, task_of_data
 from tiltfit.cli.terminal import Terminal, class_name, session
@@ -76,16 +76,16 @@ def check(
     ctx: typer.Context,
     *,
     constraints: Annotated[Path, typer.Argument(metavar="CONSTRAINTS", help="A TOML file.", show_default=False)],
-    data: list[str] | None = option(None, f"{DATA_HELP} Repeatable.", "--data", "-d", panel=DATA),
+    sources: Sources,
     task: TaskOption = "auto",
     reading: DataOptions,
     printing: JsonOnly,
 ) -> None:
-    """State each constraint in words and, with --data, where it fires, which constraints cannot hold together and the
+    """State each constraint in words and, with DATA, where it fires, which constraints cannot hold together and the
     smallest change that would help, which contradict labels or add nothing, and what known labels say about the
     targets. Exit code 1: a problem."""
     with session(ctx, printing) as terminal:
-        result = _check(ctx, constraints, task, reading, data or [])
+        result = _check(ctx, constraints, task, reading, sources.given)
         terminal.document(result.document())
         _show(terminal, result)
         if result.problems:

@@ -176,11 +176,12 @@ def described(ctx: typer.Context, task: str, constraints: ConstraintSet | None, 
     """Return the options that must be the same when a run is resumed: those that are not at their defaults."""
     from tiltfit.language.document import to_document
 
+    data = [*(ctx.params["data"] or ()), *(ctx.params["more_data"] or ())]
     defaults = {p.name: p.default for p in ctx.command.params}
-    found: dict[str, Any] = {"DATA": [os.path.normpath(name) for name in ctx.params["data"]], "--task": task}
+    found: dict[str, Any] = {"DATA": [os.path.normpath(name) for name in data], "--task": task}
     for name, value in ctx.params.items():
         given = value not in (None, [], ()) and value is not False and value != defaults.get(name)
-        if given and name not in (*_FREE, *_FILES, "data"):
+        if given and name not in (*_FREE, *_FILES, "data", "more_data"):
             found[spelled(name)] = plain(value)
     if constraints is not None and ctx.params.get("constraints") is not None:
         found["--constraints"] = _digest([[to_document(c) for c in constraints], constraints.classes])

@@ -11,9 +11,9 @@ import typer
 from tiltfit.cli.fitting import declared_classes
 from tiltfit.cli.options import (
     ClassesOption,
-    DataArgument,
     DataOptions,
     OutputOptions,
+    Sources,
     TaskOption,
     check_output,
     command,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def compare(
     ctx: typer.Context,
     *,
-    data: DataArgument,
+    sources: Sources,
     constraints: Path = option(..., "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
     test: list[str] | None = option(
         None, "Labelled data to judge on, in any of these formats; repeatable. Required.", "--test", metavar="DATA"
@@ -66,6 +66,7 @@ def compare(
     A method that cannot do the job is listed with the reason; the others run.
     """
     with session(ctx, printing) as terminal:
+        data = sources.required
         _check_files(data, test or [], constraints, [output, plot])
         if plot is not None:
             from tiltfit.comparison.plots import file_format
@@ -123,9 +124,13 @@ def _check_files(data: Sequence[str], test: Sequence[str], constraints: Path, ou
 def _read(
     reading: DataOptions, task: Task, said: ConstraintSet, data: Sequence[str], test: Sequence[str]
 ) -> tuple[Dataset | SequenceDataset, Dataset | SequenceDataset]:
-    """Return the data to learn from and those to judge on."""
+    """Return the data to learn from, which need no label, and those to judge on."""
     columns = columns_named(task, said)
-    train = reading.read(task, data, labels=True, columns=columns)
+    train: Dataset | SequenceDataset
+    if task.is_sequences:
+        train = reading.read_sequences(data, labels=True, columns=columns)
+    else:
+        train = reading.read_documents(data, labels=True, columns=columns, optional=True)
     held_out = reading.read(task, test, labels=True, columns=columns)
     if not held_out.labelled.any():
         where = "--label-column or --tags says where labels are" if task.is_sequences else "--label names the field"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tiltfit.cli.options import DataArgument, DataOptions, JsonOnly, ModelArgument, command
+from tiltfit.cli.options import DataOptions, JsonOnly, ModelArgument, Sources, command
 from tiltfit.cli.render import cell, count, table
 from tiltfit.cli.tasks import columns_of, located, task_of
 from tiltfit.cli.terminal import Terminal, class_name, session
@@ -31,7 +31,7 @@ def evaluate(
     ctx: typer.Context,
     *,
     model: ModelArgument,
-    data: DataArgument,
+    sources: Sources,
     reading: DataOptions,
     printing: JsonOnly,
 ) -> None:
@@ -43,8 +43,10 @@ def evaluate(
     with session(ctx, printing) as terminal:
         from tiltfit import load
 
+        data = sources.required
         loaded = load(model)
-        kind = task_of(ctx, model, loaded, data)
+        reading = reading.recalled(ctx, loaded)
+        kind = task_of(ctx, model, loaded, data, reading)
         if kind.is_sequences:
             from tiltfit.report.segments import score_tags
 
@@ -55,7 +57,7 @@ def evaluate(
             terminal.document({"model": str(model), "data": list(tagged.sources), **counts})
             show_tag_scores(terminal, tag_scores)
         else:
-            rows = reading.read_documents(data, labels=True, columns=columns_of(kind, loaded, reading.text))
+            rows = reading.read_documents(data, labels=True, columns=columns_of(kind, loaded, reading.text_column))
             truth = _true_classes(rows, list(loaded.classes_), reading.label)
             scores = document_scores(loaded.predict_proba(rows.X), truth, [class_name(c) for c in loaded.classes_])
             terminal.document({"model": str(model), "data": list(rows.sources), **scores.document()})

@@ -29,7 +29,7 @@ _WIDE = 110  # characters that the table of constraints needs
 @dataclass(frozen=True)
 class Job:
     """What to train, and from what. ``parameters``: those of the estimator that the user gave. ``from_labels``: the
-    number of statements per label to derive from labels."""
+    number of statements per label to derive from labels. ``fields``: the names of fields that the user gave."""
 
     task: Task
     sources: Sequence[str]
@@ -40,6 +40,7 @@ class Job:
     parameters: dict[str, Any]
     output: Path
     from_labels: int | None
+    fields: dict[str, Any]
 
 
 def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
@@ -56,6 +57,7 @@ def fit(terminal: Terminal, job: Job, columns: Sequence[str]) -> None:
             estimator.fit(rows.X, rows.y)
     seconds = time.perf_counter() - start
     estimator.set_params(callback=None)  # belongs to this terminal, not to the model
+    estimator.fields_ = job.fields or None
     estimator.save(job.output)
     _show(terminal, job, estimator, rows, seconds)
 

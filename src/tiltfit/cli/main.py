@@ -27,7 +27,6 @@ app = typer.Typer(
     help="Learn classifiers and taggers from unlabelled data plus what you know about them.",
     epilog="Start with: tiltfit demo",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -268,6 +268,7 @@ class Run:
         with undisturbed():
             model = self.model
             model.stream_.place = self.place.document()
+            model.fields_ = self._job.fields or model.fields_
             model.save(self._job.output)
             self._written = self.place
 

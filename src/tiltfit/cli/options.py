@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
@@ -21,6 +21,7 @@ import typer
 from tiltfit.errors import DataError, FileError
 
 if TYPE_CHECKING:
+    from tiltfit import TiltClassifier, TiltTagger
     from tiltfit.data.readers import Dataset, DocumentStream, SequenceDataset, SequenceStream
     from tiltfit.samples.task import Task
 
@@ -28,8 +29,8 @@ DATA = "Data"
 DOCUMENTS = "Data: documents"
 SEQUENCES = "Data: sequences"
 DATA_HELP = (
-    "Documents: JSONL, CSV, TSV or Parquet files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns (one "
-    "token per line, a blank line between sequences), JSONL or Parquet. Plain or compressed; - is standard input."
+    "Documents: JSONL, CSV, TSV, Excel or Parquet files or text folders (FOLDER/LABEL/*.txt). Sequences: CoNLL columns "
+    "(one token per line, a blank line between sequences), JSONL or Parquet. Plain or compressed; - is standard input."
 )
 
 
@@ -87,7 +88,12 @@ def option(default: Any, help: str, *names: str, metavar: str | None = None, pan
     return field(default=default, metadata={"option": made})
 
 
-DataArgument = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP, show_default=False)]
+def argument(metavar: str, help: str) -> Any:
+    """Return a field of a group that is an argument, which may be missing."""
+    made = typer.Argument(metavar=metavar, help=help, show_default=False)
+    return field(default=None, metadata={"option": made})
+
+
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A .tilt file.", show_default=False)]
 TaskOption = Annotated[
     str,
@@ -98,6 +104,28 @@ TaskOption = Annotated[
 ClassesOption = Annotated[
     str | None, typer.Option(metavar="A,B,...", help="Classes, if no file names them all.", show_default=False)
 ]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The data, which every command takes as arguments or by ``--data``."""
+
+    data: list[str] | None = argument("[DATA]...", DATA_HELP)
+    more_data: list[str] | None = option(
+        None, "The same as DATA; repeatable.", "--data", "-d", metavar="DATA", panel=DATA
+    )
+
+    @property
+    def given(self) -> list[str]:
+        """All of them, if there are any."""
+        return [*(self.data or ()), *(self.more_data or ())]
+
+    @property
+    def required(self) -> list[str]:
+        """All of them; refuses none."""
+        if not self.given:
+            raise DataError("There are no data: name at least one file or folder, or - for standard input.")
+        return self.given
 
 
 @dataclass(frozen=True)
@@ -115,7 +143,7 @@ JsonOnly = Annotated[OutputOptions, Only("as_json")]
 class DataOptions:
     """How to read DATA."""
 
-    format: str = option("auto", "auto, jsonl, csv, tsv, parquet, folder or conll.", metavar="FORMAT", panel=DATA)
+    format: str = option("auto", "auto, jsonl, csv, tsv, xlsx, parquet, folder or conll.", metavar="FORMAT", panel=DATA)
     column: list[str] | None = option(
         None,
         "Another field to read; repeatable. (Of sequences, those that constraints refer to are read anyway.)",
@@ -128,7 +156,12 @@ class DataOptions:
         metavar="CHAR",
         panel=DATA,
     )
-    text: str = option("text", "Field with the text.", metavar="FIELD", panel=DOCUMENTS)
+    text: list[str] | None = option(
+        None,
+        "Field with the text; repeatable: several texts are joined. Default: text.",
+        metavar="FIELD",
+        panel=DOCUMENTS,
+    )
     label: str = option("label", "Field with the label; empty: unlabelled.", metavar="FIELD", panel=DOCUMENTS)
     tokens: str = option("tokens", "JSONL: field with the list of tokens.", metavar="FIELD", panel=SEQUENCES)
     tags: str = option(
@@ -155,6 +188,28 @@ class DataOptions:
         """The delimiter that was typed."""
         return "\t" if self.delimiter in ("\\t", "tab") else self.delimiter  # a tab is hard to type in a shell
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The fields of texts."""
+        return tuple(self.text or ("text",))
+
+    @property
+    def text_column(self) -> str:
+        """The column of a table that holds the text."""
+        from tiltfit.data.readers import text_column
+
+        return text_column(self.texts)
+
+    def remembered(self, ctx: typer.Context) -> dict[str, Any]:
+        """Return the names of fields that were typed, for the model to remember."""
+        typed = {name: getattr(self, name) for name in _REMEMBERED if is_typed(ctx, name)}
+        return {name: value for name, value in typed.items() if (name, value) != ("label_column", "none")}
+
+    def recalled(self, ctx: typer.Context, model: TiltClassifier | TiltTagger) -> DataOptions:
+        """Return the options with the names of fields that the model was trained with, unless others are typed."""
+        known = {name: value for name, value in (model.fields_ or {}).items() if name in _REMEMBERED}
+        return replace(self, **{name: value for name, value in known.items() if not is_typed(ctx, name)})
+
     def read(
         self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()
     ) -> Dataset | SequenceDataset:
@@ -163,11 +218,14 @@ class DataOptions:
             return self.read_sequences(sources, labels=labels, columns=columns)
         return self.read_documents(sources, labels=labels, columns=columns)
 
-    def read_documents(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> Dataset:
-        """Read documents. ``columns``: to read unless the user named some."""
+    def read_documents(
+        self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = (), **how: Any
+    ) -> Dataset:
+        """Read documents. ``columns``: to read unless the user named some; ``how``: ``rows`` and ``optional`` of the
+        reader."""
         from tiltfit.data.readers import read
 
-        return read(list(sources), **self._of_documents(labels, columns))
+        return read(list(sources), **self._of_documents(labels, columns), **how)
 
     def read_sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
         """Read sequences. ``columns``: to read besides those that the user named."""
@@ -178,7 +236,7 @@ class DataOptions:
     def chunks(
         self, task: Task, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = (), **how: Any
     ) -> DocumentStream | SequenceStream:
-        """Read DATA in chunks. ``how``: size, on_error and skip of a stream."""
+        """Read DATA in chunks. ``how``: the options of a stream."""
         from tiltfit.data.readers import stream, stream_sequences
 
         if task.is_sequences:
@@ -190,7 +248,7 @@ class DataOptions:
         return {
             "format": self.format,
             "delimiter": self.tab_or_delimiter,
-            "text": self.text,
+            "text": self.texts,
             "label": self.label if labels else None,
             "columns": self.column or columns,
         }
@@ -221,6 +279,9 @@ class DataOptions:
                 "or none."
             ) from None
 
+
+_REMEMBERED = ("text", "label", "tokens", "tags", "token_column", "label_column")
+"""The options that name fields, which a model remembers."""
 
 UnlabelledData = Annotated[
     DataOptions, Only("format", "column", "delimiter", "text", "tokens", "token_column", "blank")

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from tiltfit.cli.terminal import Terminal, dumps, one_line
 from tiltfit.language.prose import rough_percent
@@ -109,11 +109,7 @@ def writing(path: Path | None, *, utf8: bool = True) -> Iterator[TextIO]:
             sys.stdout.reconfigure(encoding="utf-8")
         yield sys.stdout
         return
-    from tiltfit.storage.atomic import replacing
-
-    # A pipe or a device is written to: putting a file in its place would destroy it.
-    special = path.exists() and not path.is_file()
-    with path.open("wb") if special else replacing(path) as raw:
+    with writing_bytes(path) as raw:
         # No name and no time inside: the same text gives the same bytes.
         packed = gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else None
         file = io.TextIOWrapper(packed or raw, encoding="utf-8", newline="")
@@ -123,6 +119,17 @@ def writing(path: Path | None, *, utf8: bool = True) -> Iterator[TextIO]:
             file.detach()  # flushes; whoever opened the file below closes it
             if packed is not None:
                 packed.close()
+
+
+@contextmanager
+def writing_bytes(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of ``path`` if the block ends well, and is discarded if it does not."""
+    from tiltfit.storage.atomic import replacing
+
+    # A pipe or a device is written to: putting a file in its place would destroy it.
+    special = path.exists() and not path.is_file()
+    with path.open("wb") if special else replacing(path) as raw:
+        yield raw
 
 
 def write_jsonl(rows: Iterable[dict[str, Any]], file: TextIO) -> None:

@@ -9,11 +9,10 @@ from typing import Annotated
 import typer
 
 from tiltfit.cli.options import (
-    DATA,
-    DATA_HELP,
     DataOptions,
     ModelArgument,
     OutputOptions,
+    Sources,
     check_output,
     command,
     option,
@@ -31,7 +30,7 @@ def report(
     ctx: typer.Context,
     *,
     model: ModelArgument,
-    data: list[str] = option(..., f"{DATA_HELP} Repeatable.", "--data", "-d", panel=DATA),
+    sources: Sources,
     output: Path = option(..., "The page to write, such as report.html; -: stdout.", "--output", "-o"),
     title: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of MODEL")
@@ -39,13 +38,14 @@ def report(
     reading: DataOptions,
     printing: OutputOptions,
 ) -> None:
-    """Write one page of HTML about MODEL and its predictions on --data: every constraint with its pull and price,
+    """Write one page of HTML about MODEL and its predictions on DATA: every constraint with its pull and price,
     disputed examples, label proportions, coverage, calibration (with labels) and convergence; for tags, coloured
     sequences.
 
     The page needs no other file and no network, and shows the data as plain text.
     """
     with session(ctx, printing) as terminal:
+        data = sources.required
         if output != STDOUT:
             check_output(output, [model, *data])
         elif printing.as_json:
@@ -53,9 +53,10 @@ def report(
         from tiltfit import load, report_page
 
         loaded = load(model)
-        kind = task_of(ctx, model, loaded, data)
+        reading = reading.recalled(ctx, loaded)
+        kind = task_of(ctx, model, loaded, data, reading)
         heading = title if title is not None else f"Constraint report: {model.name}"
-        rows = reading.read(kind, data, labels=True, columns=columns_of(kind, loaded, reading.text))
+        rows = reading.read(kind, data, labels=True, columns=columns_of(kind, loaded, reading.text_column))
         with located(kind, rows):
             page = report_page(loaded, rows.X, rows.y, title=heading)
         if output == STDOUT:

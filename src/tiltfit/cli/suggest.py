@@ -9,11 +9,10 @@ import typer
 
 from tiltfit.cli.fitting import declared_classes, read_constraints
 from tiltfit.cli.options import (
-    DATA,
-    DATA_HELP,
     ClassesOption,
     DataOptions,
     JsonOnly,
+    Sources,
     TaskOption,
     check_output,
     command,
@@ -22,7 +21,6 @@ from tiltfit.cli.options import (
 from tiltfit.cli.render import writing
 from tiltfit.cli.tasks import choose_task, columns_named, columns_of, located, task_of
 from tiltfit.cli.terminal import Terminal, session
-from tiltfit.errors import DataError
 
 if TYPE_CHECKING:
     from tiltfit import Suggestions
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 def suggest(
     ctx: typer.Context,
     *,
-    data: list[str] | None = option(None, f"{DATA_HELP} Repeatable. Required.", "--data", "-d", panel=DATA),
+    sources: Sources,
     model: Path | None = option(None, "A .tilt file: suggest what would teach it most.", "--model", "-m"),
     constraints: Path | None = option(None, "What is stated already (TOML).", "--constraints", "-c"),
     output: Path | None = option(None, "A constraint file (TOML) to write and fill in.", "--output", "-o"),
@@ -51,8 +49,7 @@ def suggest(
     writes a constraint file to fill in. The ranking uses labels if there are any, else topics; with --model, its
     uncertainty."""
     with session(ctx, printing) as terminal:
-        if not data:
-            raise DataError("Suggestions come from data: give --data FILE.")
+        data = sources.required
         if output is not None:
             check_output(output, [model, constraints, *data])
         found = _suggest(
@@ -83,9 +80,10 @@ def _suggest(
 
     stated = read_constraints(constraints)
     fitted: Any = None if model is None else load(model)
-    kind = choose_task(ctx, task, data, stated) if model is None else task_of(ctx, model, fitted, data)
+    reading = reading if model is None else reading.recalled(ctx, fitted)
+    kind = choose_task(ctx, task, data, stated) if model is None else task_of(ctx, model, fitted, data, reading)
     of_constraints = kind.is_sequences or fitted is None
-    columns = columns_named(kind, stated) if of_constraints else columns_of(kind, fitted, reading.text)
+    columns = columns_named(kind, stated) if of_constraints else columns_of(kind, fitted, reading.text_column)
     rows = reading.read(kind, data, labels=not ignore_labels, columns=columns)
     known = {"model": fitted, "constraints": stated, "classes": declared_classes(kind, classes, rows)}
     with located(kind, rows):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tiltfit.cli.options import is_typed, spelled
+from tiltfit.cli.options import DataOptions, is_typed, spelled
 from tiltfit.cli.terminal import plain
 from tiltfit.errors import DataError, TiltfitError, UnsupportedError, did_you_mean
 
@@ -30,7 +30,7 @@ _OWN: dict[str, tuple[str, ...]] = {
         "weights", "boundaries", "valid_only",
     ),
 }  # fmt: skip
-_FORMATS = {"csv": "classify", "tsv": "classify", "folder": "classify", "conll": "tag"}
+_FORMATS = {"csv": "classify", "tsv": "classify", "xlsx": "classify", "folder": "classify", "conll": "tag"}
 _KINDS = {"documents": "classify", "sequences": "tag"}
 _OTHER = {"classify": "tag", "tag": "classify"}
 _DOES = {"classify": "label documents", "tag": "label tokens"}
@@ -45,24 +45,26 @@ Sign = tuple[str, str]  # the name of a task, and why it must be this one
 def choose_task(ctx: typer.Context, task: str, sources: Sequence[str], constraints: ConstraintSet | None) -> Task:
     """Return the task to train for. Without a sign of either it is documents, whose reader says best what it lacks."""
     if task == "auto":
-        return _agreed([*_signs_of_options(ctx), *_signs_of_constraints(constraints), *_signs_of_data(ctx, sources)])
+        return _agreed([*_signs_of_options(ctx), *_signs_of_constraints(constraints), *_signs_in(ctx, sources)])
     return _stated(ctx, task)
 
 
 def task_of_data(ctx: typer.Context, task: str, sources: Sequence[str], constraints: ConstraintSet | None) -> Task:
     """Return the task to check for: the one that the data show, if they do, since constraints may not fit them."""
     if task == "auto":
-        signs = [*_signs_of_options(ctx), *_signs_of_data(ctx, sources)]
+        signs = [*_signs_of_options(ctx), *_signs_in(ctx, sources)]
         return _agreed(signs or _signs_of_constraints(constraints))
     return _stated(ctx, task)
 
 
-def task_of(ctx: typer.Context, path: Path, model: TiltClassifier | TiltTagger, sources: Sequence[str]) -> Task:
+def task_of(
+    ctx: typer.Context, path: Path, model: TiltClassifier | TiltTagger, sources: Sequence[str], reading: DataOptions
+) -> Task:
     """Return the task of a model; refuses options and data that it has no use for."""
     task = model.task
     what = f"{path} is a {task.estimator}"
     _refuse_foreign(ctx, task.name, what)
-    for found, why in _signs_of_data(ctx, sources):
+    for found, why in _signs_of_data(reading.format, sources, reading.texts[0], reading.tokens):
         if found != task.name:
             raise DataError(f"{what}, so it needs {_NEEDS[task.name]}; but {why}.")
     return task
@@ -103,16 +105,21 @@ def _signs_of_constraints(constraints: ConstraintSet | None) -> list[Sign]:
     return [("tag", f"the constraint {title!r} is about sequences") for title in found]
 
 
-def _signs_of_data(ctx: typer.Context, sources: Sequence[str]) -> Iterator[Sign]:
+def _signs_in(ctx: typer.Context, sources: Sequence[str]) -> Iterator[Sign]:
+    """The signs of data that are read as the options say."""
+    given = ctx.params
+    return _signs_of_data(given["format"], sources, (given["text"] or ["text"])[0], given["tokens"])
+
+
+def _signs_of_data(format: str, sources: Sequence[str], text: str, tokens: str) -> Iterator[Sign]:
     from tiltfit.data.readers import guess_contents
 
-    given = ctx.params
-    if given["format"] in _FORMATS:
-        task = _FORMATS[given["format"]]
-        yield task, f"--format {given['format']} is to {_DOES[task]}"
+    if format in _FORMATS:
+        task = _FORMATS[format]
+        yield task, f"--format {format} is to {_DOES[task]}"
         return
     for source in sources:
-        contents = guess_contents(source, text=given["text"], tokens=given["tokens"])
+        contents = guess_contents(source, text=text, tokens=tokens)
         if contents is not None:
             yield _KINDS[contents.kind], contents.why
 
@@ -137,6 +144,11 @@ def columns_of(task: Task, model: TiltClassifier | TiltTagger, text: str) -> lis
     if task.is_sequences:
         return columns_named(task, model.constraints_)
     return [name for name in getattr(model, "columns_in_", ()) if name != text]
+
+
+def numeric_of(model: TiltClassifier | TiltTagger) -> tuple[str, ...] | None:
+    """Return the columns that a model of a table has learned as numbers; None if it did not learn from a table."""
+    return getattr(model.encoder_, "numeric", None)
 
 
 def columns_named(task: Task, constraints: ConstraintSet | None) -> list[str]:

@@ -11,9 +11,9 @@ from tiltfit.cli.fitting import Job, fit, read_constraints
 from tiltfit.cli.online import Plan, learn
 from tiltfit.cli.options import (
     ClassesOption,
-    DataArgument,
     DataOptions,
     OutputOptions,
+    Sources,
     TaskOption,
     check_output,
     command,
@@ -28,7 +28,7 @@ from tiltfit.cli.training_options import OnlineOptions, TrainingOptions, online_
 def train(
     ctx: typer.Context,
     *,
-    data: DataArgument,
+    sources: Sources,
     output: Path = option(..., "The .tilt file to write.", "--output", "-o"),
     constraints: Path | None = option(None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
     constraints_from_labels: int | None = option(
@@ -45,6 +45,7 @@ def train(
     """Train a classifier of documents, or a tagger of sequences, from DATA and a file of constraints, with labels where
     there are any."""
     with session(ctx, printing) as terminal:
+        data = sources.required
         check_output(output, [constraints, streaming.begin_from, *data, *training.lexicon_files])
         refuse_mixture(ctx)
         earlier = None if streaming.begin_from is None else EarlierRun.load(streaming.begin_from)
@@ -53,15 +54,19 @@ def train(
             kind = choose_task(ctx, task, data, statements)
         else:
             statements = earlier.model.constraints_
-            kind = task_of(ctx, earlier.path, earlier.model, data)
+            reading = reading.recalled(ctx, earlier.model)
+            kind = task_of(ctx, earlier.path, earlier.model, data, reading)
         parameters = training.parameters(kind)
-        job = Job(kind, data, reading, statements, classes, ignore_labels, parameters, output, constraints_from_labels)
+        fields = reading.remembered(ctx)
+        job = Job(
+            kind, data, reading, statements, classes, ignore_labels, parameters, output, constraints_from_labels, fields
+        )
         columns = columns_named(kind, statements)
         if not streaming.online:
             fit(terminal, job, columns)
             return
         if earlier is not None:
-            columns = columns_of(kind, earlier.model, reading.text)
+            columns = columns_of(kind, earlier.model, reading.text_column)
         options = described(ctx, kind.name, statements, parameters.get("features", {}).get("lexicons"))
         parameters |= online_parameters(streaming, kind, parameters)
         learn(terminal, job, Plan.of(streaming, kind, data, earlier), options, columns)

@@ -84,8 +84,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     and ``names_`` (of features; None: they have none), ``strength_``, ``revisions_`` (statements that labels revised),
     ``inference_`` (how whole sequences are inferred, and the seed), ``model_``, ``base_``, ``weights_`` (of a model
     that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why), ``stream_`` (to
-    go on with, or None), ``refinement_`` (what a second stage did, or None) and ``lost_`` (constraints that a model
-    file could not hold).
+    go on with, or None), ``refinement_`` (what a second stage did, or None), ``fields_`` (names of fields in files, by
+    the command line's options) and ``lost_`` (constraints that a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -115,6 +115,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     refinement_: Refinement | None = None
     weights_: Any = None
     lost_: tuple[str, ...] = ()
+    fields_: dict[str, Any] | None = None
     revisions_: Revisions = MappingProxyType({})
 
     # Learning
@@ -142,6 +143,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
         self.inference_, self.model_, self.weights_ = self._inference_settings(), options.model, None
+        self.fields_ = None
         self._keep_encoder(encoder, matrix.shape[1])
         plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
         model = self._made(plain)

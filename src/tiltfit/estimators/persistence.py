@@ -91,7 +91,8 @@ def _state(estimator: TiltClassifier | TiltTagger, lost: list[str]) -> tuple[Doc
     common, number = _dump(estimator, kind.parameters, arrays, lost)
     stream = dump_stream(estimator.stream_, arrays, number)
     own = kind.dump(estimator, stream, number, arrays, lost)
-    return {**head, **common, **own, **_dump_base(estimator, arrays, lost)}, arrays
+    fields = {"fields": dict(estimator.fields_)} if estimator.fields_ else {}
+    return {**head, **common, **own, **fields, **_dump_base(estimator, arrays, lost)}, arrays
 
 
 def _dump_base(estimator: TiltEstimator, arrays: Arrays, lost: list[str]) -> Document:
@@ -369,6 +370,7 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.history_ = _history(arrays)
     estimator.n_iter_ = len(estimator.history_)
     estimator.message_ = str(document.get("message", ""))
+    estimator.fields_ = _fields(document.get("fields"))
 
 
 def _sharpness(written: Any) -> Sharpness:
@@ -393,6 +395,16 @@ def _revisions(rows: Sequence[Sequence[float]], constraints: ConstraintSet) -> d
             raise ModelFileError(f"Labels cannot have revised the constraint {constraint.title!r} in this way.")
         found[constraint] = Revision.of(constraint, float(places), float(hits))
     return found
+
+
+def _fields(written: Any) -> dict[str, Any] | None:
+    """The names of fields that the command line was given; files of earlier versions have none."""
+    if written is None:
+        return None
+    for value in written.values():
+        if not isinstance(value, str | int) and not (isinstance(value, list) and {*map(type, value)} == {str}):
+            raise ModelFileError(f"The names of fields are damaged: {value!r:.40}.")
+    return dict(written)
 
 
 def _own_weights(arrays: Arrays) -> FloatArray:

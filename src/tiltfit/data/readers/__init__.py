@@ -1,6 +1,6 @@
-"""Read what is labelled and what is not: documents from JSONL, CSV, TSV, Parquet and text folders (``read``), sequences
-from CoNLL columns, JSONL and Parquet (``read_sequences``), plain or compressed; in chunks where they are too many for
-the memory (``stream``, ``stream_sequences``).
+"""Read what is labelled and what is not: documents from JSONL, CSV, TSV, Excel, Parquet and text folders (``read``),
+sequences from CoNLL columns, JSONL and Parquet (``read_sequences``), plain or compressed; in chunks where they are too
+many for the memory (``stream``, ``stream_sequences``).
 
 >>> import pathlib, tempfile
 >>> with tempfile.TemporaryDirectory() as folder:
@@ -8,14 +8,14 @@ the memory (``stream``, ``stream_sequences``).
 ...     _ = path.write_text("text,label\\nthe puck hit him,hockey\\na quiet day,\\n")
 ...     data = read(path)
 >>> data.X, list(data.y), data.ids
-(['the puck hit him', 'a quiet day'], ['hockey', None], ['notes.csv:2', 'notes.csv:3'])
+(['the puck hit him', 'a quiet day'], ['hockey', None], ['1', '2'])
 """
 
 from __future__ import annotations
 
 from tiltfit.data.readers.chunks import ON_ERROR
 from tiltfit.data.readers.contents import Contents, guess_contents
-from tiltfit.data.readers.documents import FORMATS, Dataset, DocumentStream, read, stream
+from tiltfit.data.readers.documents import FORMATS, Dataset, DocumentStream, read, stream, text_column
 from tiltfit.data.readers.source import read_words
 from tiltfit.data.readers.tagged import (
     SEQUENCE_FORMATS,
@@ -40,4 +40,5 @@ __all__ = [
     "read_words",
     "stream",
     "stream_sequences",
+    "text_column",
 ]

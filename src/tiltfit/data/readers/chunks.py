@@ -12,13 +12,13 @@ from __future__ import annotations
 import hashlib
 import stat
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Generic, Self
 
 from tiltfit.arguments import whole
-from tiltfit.data.readers.delimited import DELIMITERS, with_numbers
+from tiltfit.data.readers.delimited import CELLS, with_numbers
 from tiltfit.data.readers.kinds import ColumnKinds, LabelKind
 from tiltfit.data.readers.record import Refusal, Survey
 from tiltfit.data.readers.request import D, R, Request, nothing, places
@@ -47,12 +47,20 @@ class ChunkStream(Iterator[D], Generic[R, D]):
     of a first chunk. Neither malformed records matter to them nor where instances stand.
     """
 
-    def __init__(self, request: Request[R, D], size: int, on_error: str, skip: int, step: int | None = None) -> None:
+    def __init__(
+        self,
+        request: Request[R, D],
+        size: int,
+        on_error: str,
+        skip: int,
+        step: int | None = None,
+        numeric: Collection[str] | None = None,
+    ) -> None:
         _check(size, on_error, skip, step)
         self._request, self._size, self._on_error, self._skip = request, int(size), on_error, int(skip)
         self._surveys = [Survey(place_of(name)) for name in request.names]
         self._label = LabelKind(request.mixed)
-        self._columns = ColumnKinds(request.fields.columns)
+        self._columns = ColumnKinds(request.fields.columns, numeric)
         self._meter = Meter()
         self._origins: list[str] = []
         self.taken = 0
@@ -104,14 +112,14 @@ class ChunkStream(Iterator[D], Generic[R, D]):
         return next(self._chunks)
 
     def _run(self) -> Generator[D, None, None]:
-        held: list[list[R]] = [[] for _ in self._surveys]
+        held: list[list[tuple[int, R]]] = [[] for _ in self._surveys]
         good, since = 0, time.monotonic()
         with closing(self._good()) as items:
-            for k, item in items:
+            for k, number, item in items:
                 good += 1
                 self._note(item, good)
                 if good > self._skip:
-                    held[k].append(item)
+                    held[k].append((number, item))
                 if good % self._size == 0 or self._is_late(good, since):
                     self._columns.settle()
                     if good > self._skip:
@@ -142,19 +150,19 @@ class ChunkStream(Iterator[D], Generic[R, D]):
     def _digest_so_far(self) -> str:
         return self._read.hexdigest()
 
-    def _good(self) -> Generator[tuple[int, R], None, None]:
-        """(number of the source, record) of all that can be used; the rest is counted, or raised."""
+    def _good(self) -> Generator[tuple[int, int, R], None, None]:
+        """(number of the source, of the row in it, record) of all that can be used; the rest is counted, or raised."""
         for k, (name, survey) in enumerate(zip(self._request.names, self._surveys, strict=True)):
             with closing(self._request.records(name, survey, self._meter)) as items:
-                for n, item in enumerate(items):
-                    if n == 0:
+                for n, item in enumerate(items, 1):
+                    if n == 1:
                         self._check_if_final()
                     if isinstance(item, Refusal):
                         self._refuse(item)
                     elif (why := self._misfit(item, survey)) is not None:
                         self._refuse(Refusal(DataFileError(f"{item.origin}: {why}")))
                     else:
-                        yield k, item
+                        yield k, n, item
 
     def _refuse(self, refusal: Refusal) -> None:
         self.rejected += 1
@@ -169,18 +177,19 @@ class ChunkStream(Iterator[D], Generic[R, D]):
         labels = self._request.labels(record)
         why = self._label.misfit(labels, record)
         if why is None and record.columns:  # CoNLL has none
-            why = self._columns.take(record, cells=survey.format in DELIMITERS)
+            why = self._columns.take(record, cells=survey.format in CELLS)
         if why is None:
             self._label.take(labels, record)
         return why
 
-    def _delivered(self, held: Sequence[Sequence[R]], good: int) -> D:
-        found = [
-            with_numbers(records, self._columns.numeric) if survey.format in DELIMITERS else records
-            for survey, records in zip(self._surveys, held, strict=True)
-        ]
-        names = self._columns.numeric_names
-        chunk = self._request.collect(self._surveys, found, labels=self._request.wants_labels, numeric=names)
+    def _delivered(self, held: Sequence[Sequence[tuple[int, R]]], good: int) -> D:
+        numbers, found = [], []
+        for survey, items in zip(self._surveys, held, strict=True):
+            records = [record for _, record in items]
+            found.append(with_numbers(records, self._columns.numeric) if survey.format in CELLS else records)
+            numbers.append([number for number, _ in items])
+        names, labels = self._columns.numeric_names, self._request.wants_labels
+        chunk = self._request.collect(self._surveys, found, numbers, labels=labels, numeric=names)
         self.taken, self._origins, self.digest = good, chunk.origins, self._digest_so_far()
         return chunk
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tiltfit.data.readers.excel import EXCEL_SUFFIXES
 from tiltfit.data.readers.parquet import is_parquet, parquet_kinds
 from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, begins, lines, opened, place_of, suffix_of
 from tiltfit.errors import DataFileError
@@ -36,6 +37,8 @@ def guess_contents(source: str, *, text: str = "text", tokens: str = "tokens") -
         return None
     if Path(source).is_dir():
         return Contents("documents", f"{place} is a folder of texts")
+    if suffix in EXCEL_SUFFIXES:
+        return Contents("documents", f"{place} is an Excel workbook")
     if suffix in CONLL_SUFFIXES:
         return Contents("sequences", f"{place} is called {suffix}")
     if Path(source).exists() and not Path(source).is_file():

@@ -20,6 +20,7 @@ from tiltfit.data.readers.record import (
     Value,
     check_label,
     check_text,
+    joined,
     missing_field,
     problem,
     strict,
@@ -28,6 +29,8 @@ from tiltfit.data.readers.source import scan
 from tiltfit.errors import DataFileError
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
+CELLS = frozenset({*DELIMITERS, "xlsx"})
+"""The formats whose cells are text that may stand for numbers."""
 
 R = TypeVar("R", bound=Record[Any, Any])
 
@@ -47,7 +50,7 @@ def delimited_records(
     if header is None:
         return
     names = header.cells
-    places = _places(place, header.line, names, fields, delimiter)
+    places = places_in(place, header.line, names, fields, delimiter)
     survey.fields.update(names)
     survey.labelled, survey.final = fields.label in places, True
     for row in rows:
@@ -56,7 +59,7 @@ def delimited_records(
             continue
         try:
             _check_width(place, row, len(names))
-            found: Document | Refusal = _record(place, row.line, row.cells, places, fields)
+            found: Document | Refusal = record_of(place, row.line, row.cells, places, fields)
         except DataFileError as error:
             found = feed.refusal(error)
         yield found
@@ -163,19 +166,22 @@ def _check_width(place: str, row: _Row, width: int) -> None:
         )
 
 
-def _places(place: str, number: int, header: Sequence[str], fields: Fields, delimiter: str) -> dict[str, int]:
+def places_in(
+    place: str, number: int, header: Sequence[str], fields: Fields, delimiter: str | None = None
+) -> dict[str, int]:
     """Position of each column; refuses a header that does not say where the text is."""
     for name in header:
         check_text(place, number, "the header", name)
         if header.count(name) > 1:
             raise problem(place, number, f"the header has two columns named {name!r}.")
-    if fields.text not in header:
-        raise _no_text(place, number, header, fields.text, delimiter)
+    for name in fields.texts:
+        if name not in header:
+            raise _no_text(place, number, header, name, delimiter)
     return {name: i for i, name in enumerate(header)}
 
 
-def _no_text(place: str, number: int, header: Sequence[str], text: str, delimiter: str) -> DataFileError:
-    if len(header) == 1:
+def _no_text(place: str, number: int, header: Sequence[str], text: str, delimiter: str | None) -> DataFileError:
+    if len(header) == 1 and delimiter is not None:
         for other in ";\t|,":
             if other != delimiter and text in header[0].split(other):
                 hint = f"the header {header[0]!r} has no {delimiter!r}. Is the delimiter {other!r}? Pass delimiter=."
@@ -183,17 +189,21 @@ def _no_text(place: str, number: int, header: Sequence[str], text: str, delimite
     return missing_field(place, number, "text", text, header)
 
 
-def _record(place: str, number: int, row: Sequence[str], places: dict[str, int], fields: Fields) -> Document:
+def record_of(place: str, number: int, row: Sequence[str], places: dict[str, int], fields: Fields) -> Document:
+    """A row as a record; ``places``: the position of each column."""
+
     def cell(name: str | None) -> str | None:
         return row[places[name]] if name in places else None
 
+    texts = [check_text(place, number, f"the column {name!r}", row[places[name]]) for name in fields.texts]
     return Record(
         place,
         number,
         cell(fields.identifier) or None,
-        check_text(place, number, f"the column {fields.text!r}", row[places[fields.text]]),
+        joined(texts),
         check_label(place, number, cell(fields.label)),
         tuple(cell(name) or None for name in fields.columns),
+        dict(zip(places, row, strict=True)) if fields.rows else None,
     )
 
 
@@ -211,7 +221,7 @@ def with_numbers(records: Sequence[R], numeric: Sequence[bool]) -> Sequence[R]:
     if not any(numeric):
         return records
     made = [
-        Record(r.place, r.line, r.identifier, r.content, r.label, tuple(map(_number, r.columns, numeric)))
+        Record(r.place, r.line, r.identifier, r.content, r.label, tuple(map(_number, r.columns, numeric)), r.row)
         for r in records  # dataclasses.replace takes several times as long
     ]
     return cast("Sequence[R]", made)

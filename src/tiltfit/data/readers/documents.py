@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from tiltfit.data.readers.chunks import ChunkStream
 from tiltfit.data.readers.delimited import DELIMITERS, delimited_records
+from tiltfit.data.readers.excel import EXCEL_SUFFIXES, excel_records
 from tiltfit.data.readers.folder import folder_records
 from tiltfit.data.readers.jsonl import document_of
 from tiltfit.data.readers.kinds import LABEL_KINDS, objects
@@ -22,9 +23,14 @@ from tiltfit.data.readers.request import Instances, Request, Source, names_of, s
 from tiltfit.data.readers.source import JSONL_SUFFIXES, STDIN, Meter, begins, opened, suffix_of
 from tiltfit.errors import DataError, DataFileError
 
-FORMATS = ("auto", "jsonl", "csv", "tsv", "folder", "parquet")
+FORMATS = ("auto", "jsonl", "csv", "tsv", "xlsx", "folder", "parquet")
 
-_SUFFIXES = {**dict.fromkeys(JSONL_SUFFIXES, "jsonl"), ".csv": "csv", ".tsv": "tsv"}
+_SUFFIXES = {
+    **dict.fromkeys(JSONL_SUFFIXES, "jsonl"),
+    **dict.fromkeys(EXCEL_SUFFIXES, "xlsx"),
+    ".csv": "csv",
+    ".tsv": "tsv",
+}
 
 
 @dataclass(frozen=True)
@@ -42,20 +48,27 @@ def read(
     source: Source | Sequence[Source],
     *,
     format: str = "auto",
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     label: str | None = "label",
     columns: Sequence[str] = (),
     identifier: str = "id",
     delimiter: str | None = None,
+    rows: bool = False,
+    optional: bool = False,
 ) -> Dataset:
     """Read documents, and labels where there are any, from one or several sources.
 
-    A source is a JSONL, CSV, TSV or Parquet file or a text folder (``folder/<label>/*.txt``), plain or compressed
-    (gzip, bzip2, xz, Zstandard), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix; input without
-    one must begin like JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no labels.
-    ``columns`` are further fields to read: X is then a table. Every problem is a DataFileError with file, line and why.
+    A source is a JSONL, CSV, TSV, Excel or Parquet file or a text folder (``folder/<label>/*.txt``), plain or
+    compressed (gzip, bzip2, xz, Zstandard), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix;
+    input without one must begin like JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no
+    labels. ``columns`` are further fields to read: X is then a table. Every problem is a DataFileError with file, line
+    and why.
+
+    The texts of several fields are joined, a line each; in a table they are called ``text``. ``rows=True`` also keeps
+    each row as it stands in the file. A label field with another name than the usual one must be in some source, unless
+    it is ``optional``.
     """
-    return _request(source, format, text, label, columns, identifier, delimiter).read()
+    return _request(source, format, text, label, columns, identifier, delimiter, rows, optional).read()
 
 
 def stream(
@@ -66,11 +79,13 @@ def stream(
     skip: int = 0,
     step: int | None = None,
     format: str = "auto",
-    text: str = "text",
+    text: str | Sequence[str] = "text",
     label: str | None = "label",
     columns: Sequence[str] = (),
     identifier: str = "id",
     delimiter: str | None = None,
+    rows: bool = False,
+    numeric: Collection[str] | None = None,
 ) -> DocumentStream:
     """Read documents as ``read`` does, ``size`` at a time: an iterator over data sets. The last may be smaller.
 
@@ -82,7 +97,8 @@ def stream(
     multiple of ``step`` documents.
 
     All labels have the kind of the first. A column of CSV is numbers if all its cells in the first chunk that has any
-    are; then a cell that is not is malformed.
+    are; then a cell that is not is malformed. ``numeric`` names the columns that are numbers where that is known, as of
+    a fitted model: then it does not depend on the first chunk.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -92,8 +108,8 @@ def stream(
     ...     [chunk.X for chunk in documents], documents.taken, documents.rejected
     ([['a', 'b'], ['d']], 3, 1)
     """
-    request = _request(sources, format, text, label, columns, identifier, delimiter)
-    return DocumentStream(request, size, on_error, skip, step)
+    request = _request(sources, format, text, label, columns, identifier, delimiter, rows)
+    return DocumentStream(request, size, on_error, skip, step, numeric)
 
 
 class DocumentStream(ChunkStream[Document, Dataset]):
@@ -121,7 +137,7 @@ class DocumentRequest(Request[Document, Dataset]):
 
     @property
     def column(self) -> str:
-        return self.fields.text
+        return text_column(self.fields.texts)
 
     @property
     def wants_labels(self) -> bool:
@@ -130,7 +146,7 @@ class DocumentRequest(Request[Document, Dataset]):
     @property
     def needs_label(self) -> bool:
         # A field that was asked for by name and is nowhere is a slip; the usual name may well be absent.
-        return self.fields.label not in (None, Fields.label)
+        return self.fields.label not in (None, Fields.label) and not self.fields.optional
 
     def records(
         self, name: str, survey: Survey, meter: Meter | None = None
@@ -147,6 +163,8 @@ class DocumentRequest(Request[Document, Dataset]):
             survey.format = _kind(name, survey.place, raw, self.delimiter) if self.format == "auto" else self.format
             if survey.format in DELIMITERS:
                 yield from delimited_records(survey, raw, self.fields, self.delimiter or DELIMITERS[survey.format])
+            elif survey.format == "xlsx":
+                yield from excel_records(survey, raw, self.fields)
             else:
                 yield from self.objects(survey, raw, document_of)
 
@@ -165,19 +183,37 @@ class DocumentRequest(Request[Document, Dataset]):
         return f"the label {label!r} is {kind}, but {other!r} in {origin} is {before}. Write all labels as one kind."
 
 
+JOINED = "text"
+"""The column of a table that holds the joined texts of several fields."""
+
+
+def text_column(texts: Sequence[str]) -> str:
+    """The column of a table that holds the texts of these fields."""
+    return texts[0] if len(texts) == 1 else JOINED
+
+
 def _request(
     source: Source | Sequence[Source],
     format: str,
-    text: str,
+    text: str | Sequence[str],
     label: str | None,
     columns: Sequence[str],
     identifier: str,
     delimiter: str | None,
+    rows: bool,
+    optional: bool = False,
 ) -> DocumentRequest:
-    extra = tuple(name for name in dict.fromkeys(several(columns)) if name != text)
-    if label is not None and label in (text, *extra):
+    texts = several(text)
+    if not texts or len(set(texts)) < len(texts):
+        raise DataError(f"text={text!r} must name one field, or several different ones to join.", parameter="text")
+    main = text_column(texts)
+    extra = tuple(name for name in dict.fromkeys(several(columns)) if name != main)
+    if main not in texts and main in several(columns):
+        raise DataError(f"The texts that are joined are called {main!r}, so there cannot be a column {main!r} besides.")
+    if label is not None and label in (*texts, *extra):
         raise DataError(f"The field {label!r} cannot be the label and an input at once.")
-    return DocumentRequest(names_of(source), format, Fields(text, label, identifier, extra), delimiter)
+    fields = Fields(texts[0], label, identifier, extra, texts[1:], rows, optional)
+    return DocumentRequest(names_of(source), format, fields, delimiter)
 
 
 def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) -> str:
@@ -192,6 +228,6 @@ def _kind(name: str, place: str, raw: io.BufferedReader, delimiter: str | None) 
     if delimiter is not None:
         return "csv"
     raise DataFileError(
-        f"{place}: cannot tell its format: neither its name nor its beginning says so. Say format= (jsonl, csv, tsv or "
-        "parquet). Tokens in columns are for taggers (tiltfit train --task tag)."
+        f"{place}: cannot tell its format: neither its name nor its beginning says so. Say format= (jsonl, csv, tsv, "
+        "xlsx or parquet). Tokens in columns are for taggers (tiltfit train --task tag)."
     )

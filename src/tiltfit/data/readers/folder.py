@@ -34,6 +34,8 @@ _log = logging.getLogger(__name__)
 def folder_records(survey: Survey, fields: Fields, meter: source.Meter | None = None) -> Iterator[Document | Refusal]:
     """Every text file of a folder as a record, in the order of their names, each read when its turn comes."""
     folder = survey.place
+    if fields.more:
+        raise DataFileError(f"{folder}: a text folder has one text per file, no fields to join.")
     if fields.columns:
         raise DataFileError(f"{folder}: a text folder has no columns ({', '.join(map(repr, fields.columns))}).")
     root = Path(folder)

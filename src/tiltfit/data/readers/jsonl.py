@@ -26,6 +26,7 @@ from tiltfit.data.readers.record import (
     attempt,
     check_label,
     check_text,
+    joined,
     missing_field,
     problem,
 )
@@ -103,19 +104,27 @@ def _no_constant(name: str) -> Never:
 
 def document_of(place: str, number: int, item: dict[str, Any], fields: Fields) -> Document:
     """The document that an object stands for."""
-    if fields.text not in item:
-        raise missing_field(place, number, "text", fields.text, list(item))
-    text = item[fields.text]
-    if type(text) is not str:
-        raise _wrong_kind(place, number, f"the text field {fields.text!r}", text, "a string.")
     return Record(
         place,
         number,
         _identifier(place, number, item.get(fields.identifier)),
-        check_text(place, number, f"the field {fields.text!r}", text),
+        joined([_text(place, number, item, name, optional=bool(fields.more)) for name in fields.texts]),
         check_label(place, number, item.get(fields.label)) if fields.label is not None else None,
         _columns(place, number, item, fields),
+        item if fields.rows else None,
     )
+
+
+def _text(place: str, number: int, item: dict[str, Any], name: str, *, optional: bool) -> str:
+    """The text of a field. ``optional``: null is an empty text, since there are others."""
+    if name not in item:
+        raise missing_field(place, number, "text", name, list(item))
+    text = item[name]
+    if text is None and optional:
+        return ""
+    if type(text) is not str:
+        raise _wrong_kind(place, number, f"the text field {name!r}", text, "a string.")
+    return check_text(place, number, f"the field {name!r}", text)
 
 
 def _identifier(place: str, number: int, value: Any) -> str | None:

@@ -18,6 +18,7 @@ from tiltfit.data.readers.record import Label, Record, Value
 from tiltfit.errors import DataFileError
 
 NUMBER = "a number"
+_SHOWN = 40  # characters of a cell in a message
 _TEXT = "text"
 _BOOLEAN = "true or false"
 LABEL_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: "an integer", str: _TEXT}
@@ -68,11 +69,13 @@ class _State:
 
 class ColumnKinds:
     """The kind of each column of a stream. In JSON the first value decides; cells of CSV are numbers if all cells of
-    the first chunk that has any can be read as numbers.
+    the first chunk that has any can be read as numbers. ``numeric``: those that are numbers, if that is known before;
+    then all other cells are text.
     """
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], numeric: Collection[str] | None = None) -> None:
         self._names = tuple(names)
+        self._numeric = numeric
         self._states = [_State()] * len(self._names)
 
     @property
@@ -92,6 +95,13 @@ class ColumnKinds:
         """
         after: list[_State] = []
         for name, state, value in zip(self._names, self._states, record.columns, strict=True):
+            if cells and self._numeric is not None:
+                if value is not None and name in self._numeric and not is_number(str(value)):
+                    return (
+                        f"the column {name!r} holds {str(value)[:_SHOWN]!r}, but the model has learned it as numbers."
+                    )
+                after.append(_State(NUMBER if name in self._numeric else _TEXT))
+                continue
             kind = _kind(value, cells)
             new = _next(state, kind, record, cells=cells)
             if new is None:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tiltfit.data.readers.record import Fields, Refusal, Row, Survey, attempt, missing_field
-from tiltfit.data.readers.source import suffix_of
+from tiltfit.data.readers.source import in_place, suffix_of
 from tiltfit.errors import DataFileError
 
 T = TypeVar("T")
@@ -23,7 +23,6 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 
 _MAGIC = b"PAR1"
 _ROWS = 1024  # at a time
-_MEMORY = 1 << 31  # bytes of a file that cannot be read in place
 
 
 def is_parquet(name: str, raw: io.BufferedReader) -> bool:
@@ -64,13 +63,15 @@ def _objects(survey: Survey, raw: io.BufferedReader, fields: Fields, role: str) 
         schema = file.schema_arrow
         survey.fields.update(schema.names)
         survey.labelled, survey.final = fields.label in schema.names, True
-        if fields.text not in schema.names:
-            raise missing_field(survey.place, 0, role, fields.text, schema.names)
-        wanted = [name for name in schema.names if name in fields.asked]
-        _check_columns(survey.place, schema, wanted)
+        for name in fields.texts:
+            if name not in schema.names:
+                raise missing_field(survey.place, 0, role, name, schema.names)
+        asked = [name for name in schema.names if name in fields.asked]
+        wanted = list(schema.names) if fields.rows else asked
+        _check_columns(survey.place, schema, wanted, asked)
         number = 0
         for batch in file.iter_batches(_ROWS, columns=wanted, use_threads=False):
-            columns = [[_plain(value) for value in batch.column(name).to_pylist()] for name in wanted]
+            columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
             for values in zip(*columns, strict=True):
                 number += 1
                 yield Row(number), dict(zip(wanted, values, strict=True))
@@ -83,11 +84,14 @@ def _plain(value: Any) -> Any:
     return None if value != value else value
 
 
-def _check_columns(place: str, schema: Any, names: Collection[str]) -> None:
-    """Refuse columns of which JSON has no kind, before anything is read of them."""
+def _check_columns(place: str, schema: Any, names: Collection[str], asked: Collection[str]) -> None:
+    """Refuse two columns of one name, and columns that were asked for of which JSON has no kind, before anything is
+    read of them."""
     for name in names:
         if schema.names.count(name) > 1:
             raise DataFileError(f"{place}: there are two columns named {name!r}.")
+        if name not in asked:
+            continue
         kind = schema.field(name).type
         inner = kind.value_type if _kind(kind) == "list" else kind
         if not _is_simple(inner):
@@ -121,18 +125,8 @@ def _opened(place: str, raw: io.BufferedReader) -> Iterator[Any]:
             "write JSONL or CSV."
         ) from None
     try:
-        with pyarrow.parquet.ParquetFile(_in_place(place, raw)) as file:
+        with pyarrow.parquet.ParquetFile(in_place(place, raw)) as file:
             yield file
     except (pyarrow.ArrowException, OSError) as error:
         why = (str(error).splitlines() or [""])[0].rstrip(".")
         raise DataFileError(f"{place}: the Parquet data are damaged or cut off ({why}).") from error
-
-
-def _in_place(place: str, raw: io.BufferedReader) -> Any:
-    """The file itself if one can go back and forth in it, else its bytes."""
-    if isinstance(raw.raw, io.FileIO) and raw.seekable():
-        return raw
-    data = raw.read(_MEMORY + 1)
-    if len(data) > _MEMORY:
-        raise DataFileError(f"{place}: more than {_MEMORY:,} bytes. Unpack the Parquet file, and name it instead of -.")
-    return io.BytesIO(data)

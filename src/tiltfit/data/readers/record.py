@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -27,24 +27,34 @@ Y = TypeVar("Y")
 
 @dataclass(frozen=True)
 class Fields:
-    """Names of the fields to read. ``label=None`` reads no labels."""
+    """Names of the fields to read. ``label=None`` reads no labels. ``more``: further fields of texts, which are joined
+    to the first. ``rows``: each record also keeps its whole row. ``optional``: no source need have the label."""
 
     text: str = "text"
     label: str | None = "label"
     identifier: str = "id"
     columns: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    rows: bool = False
+    optional: bool = False
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The fields whose texts are joined."""
+        return (self.text, *self.more)
 
     @property
     def asked(self) -> frozenset[str]:
         """All of them."""
-        return frozenset(name for name in (self.text, self.label, self.identifier, *self.columns) if name is not None)
+        names = (*self.texts, self.label, self.identifier, *self.columns)
+        return frozenset(name for name in names if name is not None)
 
 
 @dataclass(frozen=True, slots=True)
 class Record(Generic[X, Y]):
     """One document or sequence: a text and its label, or tokens and their tags (None: unlabelled).
 
-    ``line`` is where it starts (0: the whole file ``place``).
+    ``line`` is where it starts (0: the whole file ``place``). ``row``: the row as it stands in the file, if it is kept.
     """
 
     place: str
@@ -53,6 +63,7 @@ class Record(Generic[X, Y]):
     content: X
     label: Y
     columns: tuple[Value, ...] = ()
+    row: Mapping[str, Any] | None = None
 
     @property
     def origin(self) -> str:
@@ -154,6 +165,11 @@ def check_text(place: str, line: int, what: str, value: str) -> str:
     except UnicodeEncodeError:
         raise problem(place, line, f"{what} contains half of a surrogate pair, which is not text.") from None
     return value
+
+
+def joined(texts: Sequence[str]) -> str:
+    """The texts of several fields as one, a line each; empty ones are left out."""
+    return texts[0] if len(texts) == 1 else "\n".join(text for text in texts if text.strip())
 
 
 def check_label(place: str, line: int, value: Any) -> Label | None:

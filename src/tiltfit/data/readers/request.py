@@ -7,7 +7,7 @@ from __future__ import annotations
 import io
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import chain
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from tiltfit.data.readers.delimited import DELIMITERS, numeric_columns, with_numbers
+from tiltfit.data.readers.delimited import CELLS, numeric_columns, with_numbers
 from tiltfit.data.readers.jsonl import jsonl_records
 from tiltfit.data.readers.kinds import LabelKind, column_values
 from tiltfit.data.readers.parquet import parquet_records
@@ -35,7 +35,9 @@ Labels = TypeVar("Labels", bound=Collection[Any])
 @dataclass(frozen=True)
 class Instances(Generic[Inputs, Labels]):
     """Documents or sequences as an estimator takes them. ``origins`` gives the file and line of each
-    ("a.csv, line 3"); ``sources`` are the files, in order, ``formats`` theirs.
+    ("a.csv, line 3"); ``sources`` are the files, in order, ``formats`` theirs. ``ids`` are those of the files, else the
+    number of the row, from 1 in every file; before it stands the file, if there are several. ``rows`` are the rows as
+    they stand in the files, where they were asked for.
     """
 
     X: Inputs
@@ -44,6 +46,7 @@ class Instances(Generic[Inputs, Labels]):
     origins: list[str]
     sources: tuple[str, ...]
     formats: tuple[str, ...] = ()
+    rows: list[Mapping[str, Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -144,7 +147,8 @@ class Request(ABC, Generic[R, D]):
         if not any(held):
             raise nothing(surveys, self.what)
         self.check_fields(surveys)
-        found = self.collect(surveys, held, labels=any(survey.labelled for survey in surveys))
+        numbers = [range(1, len(records) + 1) for records in held]
+        found = self.collect(surveys, held, numbers, labels=any(survey.labelled for survey in surveys))
         kind = LabelKind(self.mixed)
         for record in chain.from_iterable(held):
             labels = self.labels(record)
@@ -156,7 +160,7 @@ class Request(ABC, Generic[R, D]):
     def _part(self, name: str, survey: Survey) -> Sequence[R]:
         with closing(self.records(name, survey)) as items:
             found: Sequence[R] = list(strict(items))
-        if survey.format in DELIMITERS:
+        if survey.format in CELLS:
             found = with_numbers(found, numeric_columns(found, len(self.fields.columns)))
         return found
 
@@ -170,9 +174,15 @@ class Request(ABC, Generic[R, D]):
                 raise missing_field(places(surveys), 0, role, name, known)
 
     def collect(
-        self, surveys: Sequence[Survey], held: Sequence[Sequence[R]], *, labels: bool, numeric: Collection[str] = ()
+        self,
+        surveys: Sequence[Survey],
+        held: Sequence[Sequence[R]],
+        numbers: Sequence[Sequence[int]],
+        *,
+        labels: bool,
+        numeric: Collection[str] = (),
     ) -> D:
-        """The records of all sources, without asking whether they are all there is.
+        """The records of all sources, without asking whether they are all there is. ``numbers``: those of their rows.
 
         ``labels`` says whether there is a y, ``numeric`` which columns are numbers even if all are missing here.
         """
@@ -184,10 +194,11 @@ class Request(ABC, Generic[R, D]):
         found: D = self.dataset(
             X={self.column: self.gather(contents), **columns} if columns else contents,
             y=self.gather([record.label for record in records]) if labels else None,
-            ids=_identifiers(surveys, held),
+            ids=_identifiers(surveys, held, numbers),
             origins=[record.origin for record in records],
             sources=tuple(survey.place for survey in surveys),
             formats=tuple(survey.format for survey in surveys),
+            rows=[record.row or {} for record in records] if self.fields.rows else None,
         )
         return found
 
@@ -212,11 +223,15 @@ def nothing(surveys: Sequence[Survey], what: str) -> DataFileError:
     return DataFileError(f"{places(surveys)}: no {what}. There is nothing to read here.")
 
 
-def _identifiers(surveys: Sequence[Survey], held: Sequence[Sequence[Record[Any, Any]]]) -> list[str]:
-    """Own ids where there are any, else ``file:line``, with the folder only if two files share a name."""
+def _identifiers(
+    surveys: Sequence[Survey], held: Sequence[Sequence[Record[Any, Any]]], numbers: Sequence[Sequence[int]]
+) -> list[str]:
+    """Own ids where there are any, else the number of the row; of several files ``file:number``, with the folder only
+    if two share a name."""
     names = [Path(survey.place).name for survey in surveys]
     found: list[str] = []
-    for name, survey, records in zip(names, surveys, held, strict=True):
+    for name, survey, records, numbered in zip(names, surveys, held, numbers, strict=True):
         short = survey.place if names.count(name) > 1 else name
-        found += [record.identifier or f"{short}:{record.line}" for record in records]
+        prefix = f"{short}:" if len(names) > 1 else ""
+        found += [record.identifier or f"{prefix}{n}" for record, n in zip(records, numbered, strict=True)]
     return found

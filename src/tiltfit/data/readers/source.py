@@ -26,6 +26,7 @@ MAX_LINE = 1 << 26
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 _PIECE = 1 << 16  # bytes at a time of what is passed over
+_MEMORY = 1 << 31  # bytes of a file that cannot be read in place
 _BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -100,6 +101,16 @@ def _raw(source: str, meter: Meter) -> Iterator[io.BufferedReader]:
         yield buffered
     finally:
         buffered.detach()
+
+
+def in_place(place: str, raw: io.BufferedReader) -> Any:
+    """The file itself if one can go back and forth in it, else its bytes."""
+    if isinstance(raw.raw, io.FileIO) and raw.seekable():
+        return raw
+    data = raw.read(_MEMORY + 1)
+    if len(data) > _MEMORY:
+        raise DataFileError(f"{place}: more than {_MEMORY:,} bytes. Unpack the file, and name it instead of -.")
+    return io.BytesIO(data)
 
 
 def _neighbour(source: str) -> str:
