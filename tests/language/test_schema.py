@@ -140,3 +140,12 @@ def test_the_command_prints_it() -> None:
     code, out, err = run("schema")
     assert (code, err) == (0, "")
     assert json.loads(out) == constraint_schema()
+
+
+def test_the_page_of_constraint_files_has_every_key() -> None:
+    page = (ROOT / "docs" / "constraint-files.md").read_text(encoding="utf-8")
+    schema = constraint_schema()
+    keys = {*schema["properties"], *schema["$defs"]["constraint"]["properties"]}
+    for shape in schema["$defs"]["condition"]["oneOf"]:
+        keys |= shape["properties"].keys()
+    assert sorted(key for key in keys if f"`{key}`" not in page) == []

@@ -30,13 +30,14 @@ _MOST = 20  # rows of the table
 @dataclass(frozen=True)
 class Result:
     """The result for a file of constraints. ``check``: what was found on data, if there were any; ``errors``: what is
-    wrong regardless of data."""
+    wrong regardless of data; ``excerpts``: lines of the file that show it."""
 
     file: str
     constraints: ConstraintSet | None = None
     check: Check | None = None
     errors: Sequence[str] = ()
     unit: Unit = "documents"
+    excerpts: Sequence[str] = ()
 
     @property
     def problems(self) -> list[str]:
@@ -75,7 +76,10 @@ class Result:
 def check(
     ctx: typer.Context,
     *,
-    constraints: Annotated[Path, typer.Argument(metavar="CONSTRAINTS", help="A TOML file.", show_default=False)],
+    constraints: Annotated[
+        Path,
+        typer.Argument(metavar="CONSTRAINTS", help="A TOML file, or a CSV of label, word, share.", show_default=False),
+    ],
     sources: Sources,
     task: TaskOption = "auto",
     reading: DataOptions,
@@ -99,10 +103,12 @@ def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data
 
     constraints: ConstraintSet | None = None
     errors: list[str] = []
+    notes: list[str] = []
     try:
-        constraints = ConstraintSet.from_toml(path)
+        constraints = ConstraintSet.read(path)
     except (ConstraintError, ConstraintFileError, UnsupportedError) as error:
         errors.append(str(error))
+        notes += getattr(error, "__notes__", ())
     # Data that cannot be read are an error of the command, even if the constraints are wrong.
     kind = task_of_data(ctx, task, data, constraints)
     X = y = found = None
@@ -110,7 +116,7 @@ def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data
         rows = reading.read(kind, data, labels=True, columns=columns_named(kind, constraints))
         X, y = as_sequences(rows.X) if kind.is_sequences else rows.X, rows.y
     if constraints is None:
-        return Result(str(path), errors=errors)
+        return Result(str(path), errors=errors, excerpts=notes)
     unit = kind.unit or "documents"
     if not len(constraints):
         errors.append(
@@ -157,6 +163,8 @@ def _show(terminal: Terminal, result: Result) -> None:
         terminal.note(note)
     for problem in result.problems:
         terminal.error(problem)
+    for excerpt in result.excerpts:
+        terminal.excerpt(excerpt)
 
 
 def _title(result: Result) -> str:

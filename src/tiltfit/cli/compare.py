@@ -75,7 +75,7 @@ def compare(
         from tiltfit import ConstraintSet
         from tiltfit import compare as compare_methods
 
-        said = ConstraintSet.from_toml(constraints)
+        said = ConstraintSet.read(constraints)
         kind = choose_task(ctx, task, [*data, *(test or ())], said)
         train, held_out = _read(reading, kind, said, data, test or [])
         found = compare_methods(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -16,8 +16,11 @@ from tiltfit.cli.render import write_jsonl, writing
 from tiltfit.cli.terminal import Terminal, class_name, session
 from tiltfit.errors import DataError, FileError, did_you_mean
 
+if TYPE_CHECKING:
+    from tiltfit import ConstraintSet
+
 STDIN = "-"
-KINDS = ("mallet-constraints", "simple-tagger", "snorkel")
+KINDS = ("mallet-constraints", "statements", "simple-tagger", "snorkel")
 _OWN = {
     "simple-tagger": ("token_column", "labels"),
     "snorkel": ("constraints", "data", "classes", "header", "delimiter", "text", "label"),
@@ -33,8 +36,8 @@ def convert(
         str,
         typer.Argument(
             metavar="FILE",
-            help="MALLET's constraints (`puck hockey:0.9 baseball:0.1`), a SimpleTagger file, or a matrix of votes "
-            "(CSV, TSV, .npy, .npz; -1 abstains). - is standard input.",
+            help="MALLET's constraints (`puck hockey:0.9 baseball:0.1`), statements (a CSV of label, word, share), a "
+            "SimpleTagger file, or a matrix of votes (CSV, TSV, .npy, .npz; -1 abstains). - is standard input.",
             show_default=False,
         ),
     ],
@@ -55,11 +58,16 @@ def convert(
     reading: Annotated[DataOptions, Only("delimiter", "text", "label")],
     printing: JsonOnly,
 ) -> None:
-    """Convert a FILE of another tool: MALLET's constraints and SimpleTagger sequences, Snorkel's votes."""
+    """Convert a FILE of another tool: MALLET's constraints and SimpleTagger sequences, Snorkel's votes, a table
+    of statements."""
     with session(ctx, printing) as terminal:
         _check(ctx, kind, source, [path for path in (output, constraints) if path is not None], data or [])
+        from tiltfit import ConstraintSet
+
         if kind == "snorkel":
             _snorkel(terminal, reading, source, output, constraints, data or [], classes, header)
+        elif kind == "statements":
+            _write_constraints(terminal, ConstraintSet.read(source), output)
         elif kind == "simple-tagger":
             _simple_tagger(terminal, source, output, token_column, labels)
         else:
@@ -94,6 +102,10 @@ def _mallet(terminal: Terminal, source: str, output: Path | None) -> None:
         raise FileError(
             f"{place_of(source)}: no constraints. A line holds a feature and the expected shares of its labels."
         )
+    _write_constraints(terminal, found, output)
+
+
+def _write_constraints(terminal: Terminal, found: ConstraintSet, output: Path | None) -> None:
     with _writing(terminal, output) as file:
         file.write(found.to_toml())
     _done(terminal, output, constraints=len(found))

@@ -66,7 +66,7 @@ def read_constraints(path: Path | None) -> ConstraintSet | None:
     """Return the constraints of a file, if there is one."""
     from tiltfit import ConstraintSet
 
-    return None if path is None else ConstraintSet.from_toml(path)
+    return None if path is None else ConstraintSet.read(path)
 
 
 def estimator_of(job: Job) -> type[TiltClassifier] | type[TiltTagger]:

@@ -1,4 +1,5 @@
-"""How commands print: results on stdout, everything else on stderr, errors as one line and an exit code.
+"""How commands print: results on stdout, everything else on stderr, errors as one line and an exit code. Below an error
+about text that is not TOML stands the line of the file.
 
 ==== =============================================================
 code meaning
@@ -90,6 +91,11 @@ class Terminal:
         """Print one line on stderr, always."""
         self._line("error:", "bold red", one_line(message))
 
+    def excerpt(self, lines: str) -> None:
+        """Print lines of a file on stderr, below an error about them."""
+        for line in lines.split("\n"):
+            self.err.print(f"  {one_line(line)}", markup=False, highlight=False, soft_wrap=True)
+
     def _line(self, head: str, style: str, line: str) -> None:
         from rich.text import Text
 
@@ -174,6 +180,8 @@ def _report(terminal: Terminal, error: Exception, options: Mapping[str, str]) ->
     of_file = isinstance(error, ConstraintError | ConstraintFileError)
     message = _message(error) if of_file else in_options(_message(error), options)
     terminal.error(message)
+    for note in getattr(error, "__notes__", ()):
+        terminal.excerpt(note)
     option = options.get(getattr(error, "parameter", None) or "")
     terminal.document(
         {"error": one_line(message), "kind": type(error).__name__, **({"option": option} if option else {})}

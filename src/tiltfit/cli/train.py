@@ -30,7 +30,9 @@ def train(
     *,
     sources: Sources,
     output: Path = option(..., "The .tilt file to write.", "--output", "-o"),
-    constraints: Path | None = option(None, "TOML file of statements; see `tiltfit check`.", "--constraints", "-c"),
+    constraints: Path | None = option(
+        None, "Statements: TOML, or a CSV of label, word, share; see `tiltfit check`.", "--constraints", "-c"
+    ),
     constraints_from_labels: int | None = option(
         None, "Also state what the labels show: for each label the N most confident statements.", metavar="N"
     ),

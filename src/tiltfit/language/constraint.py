@@ -274,12 +274,19 @@ class ConstraintSet(Exact, Sequence[Constraint]):
     def of(
         source: ConstraintSet | Constraint | Iterable[Constraint] | str | os.PathLike[str], unit: Unit | None = None
     ) -> ConstraintSet:
-        """A set from what users pass: a set, one constraint, several, or the path of a TOML file."""
+        """A set from what users pass: a set, one constraint, several, or the path of a file (``read``)."""
         if isinstance(source, ConstraintSet):
             return source
         if isinstance(source, str | os.PathLike):
-            return ConstraintSet.from_toml(Path(source))
+            return ConstraintSet.read(source)
         return ConstraintSet(tuple(source) if isinstance(source, Iterable) else (source,), unit=unit)
+
+    @staticmethod
+    def read(path: str | os.PathLike[str]) -> ConstraintSet:
+        """Read a file: a table of label, word and share if it ends in ``.csv`` or ``.tsv``, else TOML."""
+        from tiltfit.language.listed import is_listed, read_listed
+
+        return read_listed(path) if is_listed(path) else ConstraintSet.from_toml(Path(path))
 
     @staticmethod
     def from_toml(source: str | os.PathLike[str]) -> ConstraintSet:

@@ -84,6 +84,9 @@ class _Spelt(Condition):
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
+        if table.holds(key, list, tuple):
+            any_of = "words = [...]" if key == "word" else f"any = [{{ {key} = ... }}, ...]"
+            raise table.error(f"must be a string, but is an array: for any of several write {any_of}", key)
         case = table.flag("case") if "case" in table else None
         return cls(table.text(key), case, table.text("column") if "column" in table else None)
 

@@ -33,6 +33,7 @@ from tiltfit.errors import ConstraintError, ConstraintFileError, DataFileError
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.prose import quote
+from tiltfit.language.syntax import not_toml
 from tiltfit.language.values import Label
 from tiltfit.language.written import Table
 
@@ -75,8 +76,7 @@ def _read(text: str, path: str) -> ConstraintSet:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers too long to parse
-        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise ConstraintFileError(f"{_prefix(path)}{_unfilled(text, reason)}") from None
+        raise not_toml(text, path, error) from None
     table = Table(document, path or "the constraint file")
     _check_version(table)
     table.only(_KEYS)
@@ -88,19 +88,6 @@ def _read(text: str, path: str) -> ConstraintSet:
         return ConstraintSet(tuple(constraints), classes)
     except ConstraintError as error:
         raise error.with_message(f"{_prefix(path)}{error}") from None
-
-
-def _unfilled(text: str, reason: str) -> str:
-    """The reason why text is not TOML: in a skeleton that somebody began to fill in, a key without a value."""
-    place = re.search(r"\(at line (\d+),", reason)
-    line = text.split("\n")[int(place[1]) - 1] if place else ""
-    key = re.fullmatch(r"\s*([A-Za-z_]+)\s*=\s*(#.*)?", line)
-    if place is None or key is None:
-        return f"this is not valid TOML: {reason}."
-    return (
-        f"`{key[1]}` in line {place[1]} has no value. Fill it in, or put # in front of every line of this constraint "
-        "to leave it out."
-    )
 
 
 def _check_version(table: Table) -> None:
