@@ -288,7 +288,7 @@ def test_predictions_in_files(trained: Path, tmp_path: Path) -> None:
     assert (found["rows"], found["output"]) == (40, str(tmp_path / "out.jsonl.gz"))
     lines = gzip.decompress((tmp_path / "out.jsonl.gz").read_bytes()).decode().splitlines()
     assert [row["label"] for row in rows] == [json.loads(line)["label"] for line in lines]
-    assert list(rows[0]) == ["id", "text", "input_label", "season", "label", "confidence"]
+    assert list(rows[0]) == ["id", "text", "input_label", "season", "label", "confidence", "p_baseball", "p_hockey"]
     given = documents(40, 1)
     assert [(row["id"], row["text"], row["input_label"]) for row in rows] == [
         (row["id"], row["text"], row["label"]) for row in given

@@ -53,7 +53,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_column_stays_and_no_field_is_named_again(shop: Path, tmp_path: Path) -> None:
-    assert run("predict", shop / "m.tilt", shop / "new.csv", "-o", tmp_path / "out.csv", "--proba")[0] == 0
+    assert run("predict", shop / "m.tilt", shop / "new.csv", "-o", tmp_path / "out.csv")[0] == 0
     given, found = table(shop / "new.csv"), table(tmp_path / "out.csv")
     own = ["label", "confidence", "p_baseball", "p_hockey"]
     assert list(found[0]) == ["id", *given[0], *own]

@@ -26,7 +26,7 @@ from tiltfit.cli.options import (
     command,
     option,
 )
-from tiltfit.cli.predictions import Layout, Predictions, layout_of, write_predictions
+from tiltfit.cli.predictions import TABLES, Layout, Predictions, layout_of, write_predictions
 from tiltfit.cli.render import count, proportions
 from tiltfit.cli.tasks import columns_of, labels_of, located, numeric_of, task_of
 from tiltfit.cli.terminal import Terminal, class_name, session
@@ -54,7 +54,7 @@ def predict(
         "--output",
         "-o",
     ),
-    proba: bool = option(False, "Add the probability of each class.", "--proba"),
+    proba: bool = option(False, "Add the probability of each class. CSV, TSV and Excel always have them.", "--proba"),
     why: bool = option(False, "Add the main causes: words, transitions and statements, in log-odds.", "--why"),
     escape: bool = option(
         True,
@@ -67,7 +67,7 @@ def predict(
 ) -> None:
     """Predict the labels of DATA with MODEL: one per document, or one per token if the model is a tagger.
 
-    Documents keep all their fields and get a label and its confidence; with --proba, a column p_CLASS for each class.
+    Documents keep all their fields and get a label and its confidence; tables also a column p_CLASS for each class.
     """
     with session(ctx, printing) as terminal:
         data = sources.required
@@ -79,7 +79,7 @@ def predict(
         reading = reading.recalled(ctx, loaded)
         kind = task_of(ctx, model, loaded, data, reading)
         named = layout_of(output, sequences=kind.is_sequences, detailed=proba or why)
-        wanted = Wanted(proba, why, project)
+        wanted = Wanted(proba or named in TABLES, why, project)
         with closing(_chunks(kind, loaded, reading, data, wanted)) as chunks:
             first = next(chunks)
             layout = named or _usual(first, detailed=proba or why)

@@ -27,10 +27,11 @@ Layout = Literal["conll", "csv", "jsonl", "tsv", "xlsx"]
 
 _JSONL: dict[str, Layout] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _OF_DOCUMENTS: dict[str, Layout] = {**_JSONL, ".csv": "csv", ".tsv": "tsv", ".xlsx": "xlsx"}
+TABLES: tuple[Layout, ...] = ("csv", "tsv", "xlsx")
 _OF_SEQUENCES: dict[str, Layout] = {**_JSONL, ".conll": "conll"}
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # how cells begin that a spreadsheet may run
-_TABLES: dict[str, str] = {"csv": ",", "tsv": "\t"}  # the delimiters
+_DELIMITERS: dict[str, str] = {"csv": ",", "tsv": "\t"}
 _NUMBER = re.compile(r"[+-]?[0-9]+([.,][0-9]*)?([eE][+-]?[0-9]+)?%?")
 _ROWS, _CELL = 1_048_576, 32_767  # rows of a sheet and characters of a cell, at most
 
@@ -157,8 +158,8 @@ def write_predictions(
         return
     # Columns are read as UTF-8; JSON can escape what a terminal cannot show.
     with writing(path, utf8=layout != "jsonl") as file:
-        if layout in _TABLES:
-            writer = csv.writer(_UnixLines(file), delimiter=_TABLES[layout], lineterminator="\r\n")
+        if layout in _DELIMITERS:
+            writer = csv.writer(_UnixLines(file), delimiter=_DELIMITERS[layout], lineterminator="\r\n")
             writer.writerows(map(harmless, cells) if escape else cells for cells in _cells(pieces))
             return
         for piece in pieces:
