@@ -11,6 +11,7 @@ from scipy import sparse
 
 from tiltfit.data.foreign import dataset_columns, holds_lists, is_document, refuse_lazy, refuse_repeated
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs, is_missing
+from tiltfit.data.matrices import refuse_broken
 from tiltfit.errors import DataError
 
 
@@ -77,6 +78,7 @@ def document_inputs(X: Any, feature_names: Iterable[str] | None) -> Inputs:
     table = as_table(X)
     if table is not None:
         return TableInputs(table)
+    refuse_broken(X, "X", parameter="X")
     rows: Any = X  # whatever kind of sparse matrix
     try:
         matrix: Any = rows.tocsr() if sparse.issparse(X) else np.asarray(X)

@@ -17,6 +17,7 @@ from tiltfit.arrays import FloatArray
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
+from tiltfit.data.matrices import refuse_broken
 from tiltfit.errors import DataError
 from tiltfit.estimators.earlier_models import log_base, matched_weights, refuse_impossible_labels
 from tiltfit.estimators.encoders import Matrix, TableEncoder, TextEncoder, as_matrix, has_text, matrix_inputs
@@ -503,6 +504,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
                 "This model takes numbers, but X is a list of texts. Transform them first, or fit on texts.",
                 parameter="X",
             )
+        refuse_broken(X, "X", parameter="X")
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if reset and self.feature_names is not None:
             names, fault = list(self.feature_names), ""

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs
+from tiltfit.data.matrices import refuse_broken
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashing import Buckets, joined
 from tiltfit.features.meaning import WordsAndMeaning, fit_vectors, fit_words_and_meaning
@@ -261,6 +262,7 @@ def _copied(vectorizer: Any) -> Any:
 def _made(vectorizer: Any, matrix: Any, n: int) -> Matrix:
     """What a foreign vectorizer made of ``n`` texts, checked."""
     title = type(vectorizer).__name__
+    refuse_broken(matrix, f"The matrix that {title} returned", parameter="vectorizer")
     try:
         found = as_matrix(matrix)
     except (TypeError, ValueError) as error:

@@ -18,6 +18,7 @@ from scipy import sparse
 from tiltfit.arrays import FloatArray
 from tiltfit.data.documents import document_inputs
 from tiltfit.data.inputs import Inputs, NoInputs
+from tiltfit.data.matrices import refuse_broken
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.encoders import Matrix, as_matrix, refuse_not_finite
@@ -55,6 +56,7 @@ class WithFeatures:
 
     def matrix(self, dimensions: int | None = None) -> Matrix:
         """The features, checked. ``dimensions``: how many there must be."""
+        refuse_broken(self.features, "features=", parameter="features")
         try:
             if not sparse.issparse(self.features) and np.asarray(self.features).dtype.kind not in "biufO":
                 raise TypeError
