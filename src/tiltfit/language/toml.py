@@ -40,6 +40,9 @@ from tiltfit.language.written import Table
 VERSION = 1
 _KEYS = ("version", "classes", "constraint")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+_DEPTH = 32
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
+_DEEP = re.compile(rf"(?:^|[\[{{,])[ \t]*+{_PART}(?:\.[ \t]*+{_PART}){{{_DEPTH}}}", re.MULTILINE)
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
 
 
@@ -73,6 +76,7 @@ def entry_lines(document: Mapping[str, object]) -> list[str]:
 
 
 def _read(text: str, path: str) -> ConstraintSet:
+    _refuse_deep(text, path)
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: TOMLDecodeError, and integers too long to parse
@@ -88,6 +92,17 @@ def _read(text: str, path: str) -> ConstraintSet:
         return ConstraintSet(tuple(constraints), classes)
     except ConstraintError as error:
         raise error.with_message(f"{_prefix(path)}{error}") from None
+
+
+def _refuse_deep(text: str, path: str) -> None:
+    """A key of n parts takes n² of memory and time to parse. One pass."""
+    found = _DEEP.search(text)
+    if found is not None:
+        line = text.count("\n", 0, found.end()) + 1
+        raise ConstraintFileError(
+            f"{_prefix(path)}the key in line {line} has more than {_DEPTH} parts between dots. Keys of "
+            "constraint files have one or two."
+        )
 
 
 def _check_version(table: Table) -> None:

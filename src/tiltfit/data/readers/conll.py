@@ -4,7 +4,8 @@
     in IN B-PP
 
 Columns are separated by tabs or spaces; those of the token and of the label are given by number (from 0; −1 is the
-last). Lines that begin with ``-DOCSTART-`` are skipped.
+last). Lines that begin with ``-DOCSTART-`` are skipped, and so are comments before a sequence, as CoNLL-U has them
+(``# sent_id = 1``, ``# newdoc``).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ BLANKS = ("error", "skip", "replace")
 # Not str.split(): it would also cut tokens at no-break and other spaces.
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]*")  # nothing, spaces, or control characters alone
 _SPACES = re.compile(r"[ \t]+")
+# Not every line with a number sign: it is also a token.
+_COMMENT = re.compile(r"# *([\w.:-]+ *= ?[^\t]*|new(doc|par)\b[^\t]*)")
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ def conll_sequences(survey: Survey, raw: io.BufferedReader, columns: Columns) ->
                 yield found
             current = _Sequence(survey.place)
             continue
+        if flaw is None and current.is_empty and _COMMENT.fullmatch(line):
+            continue
         if layout is None and flaw is None:
             layout = _Layout.of(survey.place, number, line, columns)
             survey.labelled = layout.label is not None
@@ -113,6 +118,11 @@ class _Sequence:
                 return self._refusal(problem(self._place, self._begin, why))
         return None
 
+    @property
+    def is_empty(self) -> bool:
+        """True before its first line."""
+        return not self._begin
+
     def _refusal(self, error: DataFileError) -> Refusal:
         self._broken = True
         self._tokens, self._tags = [], []
@@ -148,6 +158,7 @@ class _Layout:
 
     @staticmethod
     def of(place: str, number: int, line: str, columns: Columns) -> _Layout:
+        _refuse_returns(place, number, line)
         delimiter = columns.delimiter if columns.delimiter is not None else "\t" if "\t" in line else None
         return _Layout(place, number, len(_cells(line, delimiter)), delimiter, columns)
 
@@ -164,6 +175,7 @@ class _Layout:
 
     def split(self, number: int, line: str) -> tuple[str, str | None] | None:
         """Token and label of a line; None if it is to be skipped."""
+        _refuse_returns(self._place, number, line)
         cells = _cells(line, self._delimiter)
         if len(cells) != self._width:
             # Between spaces a blank token leaves no cell, only the space before the next one.
@@ -197,6 +209,16 @@ class _Layout:
             number,
             f"{width} columns here, but {self._width} in line {self._first} (separated by {how}): {line[:60]!r}. "
             f"Every token needs all columns, and a blank line ends a sequence.{hint}",
+        )
+
+
+def _refuse_returns(place: str, number: int, line: str) -> None:
+    """Old line ends: a whole file would be one token, or all of it one line of many columns."""
+    if "\r" in line:
+        raise problem(
+            place,
+            number,
+            "the line holds carriage returns (CR) that are no line ends. Convert the line ends to LF or CR LF.",
         )
 
 

@@ -69,9 +69,14 @@ def _listing(path: Path, folder: str) -> tuple[list[Path], list[Path]]:
 
 
 def _texts(folder: str, files: list[Path]) -> Iterator[Path]:
-    texts = [p for p in files if without_packing(p.name).endswith(".txt")]
+    # A pipe would be waited for, a device might never end; a link to nothing is an error when its turn comes.
+    texts = [p for p in files if without_packing(p.name).endswith(".txt") and (p.is_file() or not p.exists())]
     if len(texts) < len(files):
-        _log.warning("%s: passed over %d files that do not end in .txt", folder, len(files) - len(texts))
+        _log.warning(
+            "%s: passed over %d files that do not end in .txt or are pipes or devices",
+            folder,
+            len(files) - len(texts),
+        )
     return iter(texts)
 
 
