@@ -14,6 +14,7 @@ code meaning
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import math
@@ -139,6 +140,7 @@ def class_name(value: Any) -> str:
 @contextmanager
 def session(ctx: typer.Context, output: OutputOptions = _ALL) -> Iterator[Terminal]:
     """Yield the terminal of one command. Its errors end here: one line on stderr, an exit code, no traceback."""
+    _prepare_streams()
     terminal = Terminal(_console(sys.stdout), _console(sys.stderr), output.as_json, output.quiet)
     debug = getattr(ctx.obj, "debug", False)
     options = _options_of(ctx)
@@ -160,6 +162,18 @@ def session(ctx: typer.Context, output: OutputOptions = _ALL) -> Iterator[Termin
             raise
         _report(terminal, error, options)
         raise typer.Exit(ERROR) from None
+
+
+def _prepare_streams() -> None:
+    """Let every text be shown: what a terminal's encoding lacks is escaped. A closed stderr takes nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for the rest of the process
+    if sys.stdout is None:
+        sys.stderr.write("error: standard output is closed. Send it to a file or to /dev/null instead.\n")
+        raise typer.Exit(ERROR)
 
 
 def _console(stream: TextIO) -> Console:

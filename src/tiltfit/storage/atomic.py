@@ -16,6 +16,8 @@ from tiltfit.errors import UnsupportedError
 
 _SUFFIX = ".tmp"
 
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
@@ -40,9 +42,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         if mode is not None:
             os.chmod(temporary, mode)
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             os.unlink(temporary)
+        if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
+            error.filename = str(target)  # a full disk does not say which file it had no room for
         raise
     _sync_folder(target.parent)
 

@@ -92,6 +92,8 @@ def _raw(source: str, meter: Meter) -> Iterator[io.BufferedReader]:
             yield file
         return
     # Not closed at the end: standard input belongs to the process.
+    if sys.stdin is None:
+        raise DataFileError("standard input is closed. Pipe something into it, or name a file.")
     stream: Any = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         yield stream
