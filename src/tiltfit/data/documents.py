@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
     if foreign is not None:
         return {name: _foreign_column(name, values) for name, values in foreign.items()}
     if isinstance(X, Mapping) and not sparse.issparse(X):  # a dictionary-of-keys matrix is also a dict
-        return {str(name): np.asarray(values) for name, values in X.items()}
+        return {str(name): _column(values, name) for name, values in X.items()}
     if not hasattr(X, "columns"):
         return None
     refuse_lazy(X)
@@ -53,21 +54,48 @@ def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
         refuse_repeated(names)
         if not all(isinstance(name, str) for name in names):
             return None  # scikit-learn's own rule: such a frame has no feature names
-        return {name: _column(X[name]) for name in names}
+        return {name: _column(X[name], name) for name in names}
     return None
 
 
 def _foreign_column(name: str, values: list[Any]) -> npt.NDArray[Any]:
     if holds_lists(values):
         raise DataError(f"Column {name!r} of X holds lists, where one value per row is expected. Leave the column out.")
-    return _column(values)
+    return _column(values, name)
 
 
-def _column(series: Any) -> npt.NDArray[Any]:
-    values = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
-    if values.dtype.kind == "O" and all(isinstance(v, int | float | np.number) or is_missing(v) for v in values):
+def _column(series: Any, name: object) -> npt.NDArray[Any]:
+    """The values of a column: numbers, texts, or what the encoder refuses by its kind."""
+    try:
+        values = np.asarray(series.to_numpy() if hasattr(series, "to_numpy") else series)
+    except ValueError as error:  # lists of different lengths
+        raise DataError(f"Column {name!r} of X holds lists: give one value per row.", parameter="X") from error
+    if values.ndim != 1:
+        raise DataError(
+            f"Column {name!r} of X has the shape {values.shape}: a column has one value per row. Make a column of "
+            "each, or pass vectors as features=.",
+            parameter="X",
+        )
+    if values.dtype.kind != "O":
+        return values
+    kinds = {type(value) for value in values}
+    strange = next((kind for kind in kinds if not issubclass(kind, _PLAIN) and kind.__name__ not in _MISSING), None)
+    if strange is not None:
+        row = next(i for i, value in enumerate(values) if type(value) is strange)
+        raise DataError(
+            f"Column {name!r} of X holds values of the type {strange.__name__} (row {row} first), which are neither "
+            "numbers nor texts: turn them into numbers or texts, or drop the column.",
+            parameter="X",
+            instance=row,
+        )
+    if all(isinstance(v, _NUMBERS) or is_missing(v) for v in values):
         return np.array([np.nan if is_missing(v) else float(v) for v in values])
     return values
+
+
+_NUMBERS = (int, float, np.number, Decimal)
+_PLAIN = (str, np.bool_, *_NUMBERS)
+_MISSING = ("NoneType", "NAType", "NaTType")
 
 
 def document_inputs(X: Any, feature_names: Iterable[str] | None) -> Inputs:

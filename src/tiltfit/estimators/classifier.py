@@ -43,7 +43,7 @@ from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.optimize.result import Stop
-from tiltfit.samples.labels import as_objects, find_unlabelled
+from tiltfit.samples.labels import as_objects, find_unlabelled, refuse_other_kind
 from tiltfit.samples.sample import Sample
 from tiltfit.samples.task import DOCUMENTS, Task
 
@@ -370,6 +370,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         if not keep.any():
             raise DataError("score needs labels, but every row of y is unlabelled.", parameter="y")
         weight = None if weight is None else weight[keep]
+        refuse_other_kind(values[keep].tolist(), self.classes_.tolist())
         hits = np.array([p == t for p, t in zip(predicted[keep].tolist(), values[keep].tolist(), strict=True)])
         return float(np.average(hits, weights=weight))
 

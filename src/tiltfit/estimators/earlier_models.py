@@ -55,7 +55,7 @@ def matched_weights(source: Any, classes: Sequence[Any], names: Sequence[str] | 
             f"The start has weights of shape {coef.shape} and {intercept.shape}, but this fit needs "
             f"{(len(classes), d)} and {(len(classes),)}."
         )
-    return np.concatenate([coef.T, intercept[None, :]]).ravel()
+    return _finite(np.concatenate([coef.T, intercept[None, :]]).ravel())
 
 
 def matched_tables(source: Any, classes: Sequence[Any], names: Sequence[str], edge_names: Sequence[str]) -> FloatArray:
@@ -69,7 +69,17 @@ def matched_tables(source: Any, classes: Sequence[Any], names: Sequence[str], ed
     of_positions, of_edges = getattr(source, "sharpness_", (1.0, 1.0))
     coef = _by_name(source.coef_.T / of_positions, source.names_, names)
     edges = _by_name(source.transitions_ / of_edges, list(source.transition_names_), edge_names)
-    return np.concatenate([coef.ravel(), edges.ravel()])
+    return _finite(np.concatenate([coef.ravel(), edges.ravel()]))
+
+
+def _finite(weights: FloatArray) -> FloatArray:
+    bad = int(np.sum(~np.isfinite(weights)))
+    if bad:
+        raise DataError(
+            f"The start has {bad} weights that are NaN or infinite: every weight must be a finite number.",
+            parameter="init",
+        )
+    return weights
 
 
 def _refuse_other_classes(source: Any, classes: Sequence[Any]) -> None:

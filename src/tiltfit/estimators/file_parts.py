@@ -191,9 +191,13 @@ def _dump_view(bag: BagOfWords, key: str, arrays: Arrays) -> Document:
 
 def _restore_view(document: Document, arrays: Arrays) -> BagOfWords:
     words, idf = tuple(unpack_strings(document["key"], arrays)), np.asarray(arrays[document["key"]], dtype=np.float64)
-    if document["unit"] not in UNITS or len(set(words)) < len(words) or idf.shape != (len(words),):
+    if document["unit"] not in UNITS or len(set(words)) < len(words) or not _is_weighting(idf, len(words)):
         raise ModelFileError("A view of the texts is damaged.")
     return BagOfWords(words, "tfidf", idf, str(document["unit"]))
+
+
+def _is_weighting(idf: FloatArray, n: int) -> bool:
+    return idf.shape == (n,) and bool(np.all(np.isfinite(idf) & (idf > 0)))
 
 
 def _restore_bag(document: Document, arrays: Arrays) -> Bag:
@@ -217,7 +221,7 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
     words = tuple(str(word) for word in document["words"])
     idf = None if document["idf"] is None else np.asarray(arrays[document["idf"]], dtype=np.float64)
     sound = document["weighting"] in WEIGHTINGS and (idf is not None) == (document["weighting"] == "tfidf")
-    if not sound or len(set(words)) < len(words) or (idf is not None and idf.shape != (len(words),)):
+    if not sound or len(set(words)) < len(words) or (idf is not None and not _is_weighting(idf, len(words))):
         raise ModelFileError("The vocabulary is damaged.")
     return BagOfWords(words, str(document["weighting"]), idf)
 

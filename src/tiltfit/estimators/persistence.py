@@ -57,6 +57,7 @@ from tiltfit.report.constraints import ConstraintReport
 from tiltfit.storage.container import read, write
 
 VERSION = 1
+_LARGEST = 1e100  # of weights: larger ones are no result of a fit, and their scores overflow to NaN
 COMMON = (
     "model", "method", "solver", "alpha", "beta", "gamma", "scale", "revise", "warm_start", "n_init", "max_iter",
     "tol", "n_jobs", "sharpen",
@@ -410,8 +411,8 @@ def _fields(written: Any) -> dict[str, Any] | None:
 def _own_weights(arrays: Arrays) -> FloatArray:
     """The weights of a model that is not linear: only on data does it know how many there must be."""
     weights = np.ascontiguousarray(arrays["weights"], dtype=np.float64)
-    if weights.ndim != 1 or not np.all(np.isfinite(weights)):
-        raise ModelFileError("The weights must be one row of finite numbers.")
+    if weights.ndim != 1 or not np.all(np.abs(weights) <= _LARGEST):
+        raise ModelFileError(f"The weights must be one row of numbers of at most {_LARGEST:g}.")
     return weights
 
 
@@ -420,8 +421,8 @@ def _check_weights(n_classes: int, *tables: tuple[FloatArray, tuple[int, ...]]) 
     for table, shape in tables:
         if table.shape != shape:
             raise ModelFileError(f"Weights of shape {table.shape}, but {shape} is needed for {n_classes} classes.")
-        if not np.all(np.isfinite(table)):
-            raise ModelFileError("The weights are not finite.")
+        if not np.all(np.abs(table) <= _LARGEST):  # not of NaN either
+            raise ModelFileError(f"The weights are not finite, or larger than {_LARGEST:g}.")
 
 
 def _dump_constraint(constraint: Constraint, lost: list[str], unit: Unit) -> Document | None:

@@ -35,8 +35,11 @@ from tiltfit.methods.history import Callback
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.models.token_network import NetworkChains, TokenNetwork
+from tiltfit.samples.labels import refuse_other_kind
 from tiltfit.samples.sample import Sample
 from tiltfit.samples.task import SEQUENCES, Task
+
+_MOST_RANKED = 1 << 33  # bytes of sequences of labels in ``predict_k_best``
 
 Labels = list[Any]
 
@@ -299,7 +302,17 @@ class TiltTagger(TiltEstimator):
         ``features``: as for ``predict``."""
         k = whole_parameter("k", k)
         found = self._beliefs(paired(X, features))
-        model, lengths, log_z = found.model, found.inputs.lengths, found.marginals.log_z
+        lengths = found.inputs.lengths
+        # There are no more sequences of labels than this; as a float, since it may be beyond whole numbers.
+        k = int(min(k, np.power(float(len(self.classes_)), float(np.max(lengths, initial=0)))))
+        needed = 8 * k * (int(np.sum(lengths)) + len(lengths))
+        if needed > _MOST_RANKED:
+            raise UnsupportedError(
+                f"k={k} sequences of labels for each of {len(lengths)} sequences need {needed / 2**30:,.0f} GiB of "
+                f"memory (at most {_MOST_RANKED >> 30} are used). Ask for a smaller k, or pass fewer sequences.",
+                parameter="k",
+            )
+        model, log_z = found.model, found.marginals.log_z
         labels, scores = model.structure.k_best(found.potentials, k, model.workers)
         ranked = [self.task.named(row, self.classes_, found.inputs) for row in labels]
         # The share of a long sequence may underflow to 0; −inf means that there is no such sequence.
@@ -352,6 +365,7 @@ class TiltTagger(TiltEstimator):
         if not len(known):
             raise DataError("score needs labels, but every token of y is unlabelled.", parameter="y")
         predicted, truth = self.classes_[found.best[known]].tolist(), classes[labels[known]].tolist()
+        refuse_other_kind(truth, self.classes_.tolist())
         return float(np.mean([a == b for a, b in zip(predicted, truth, strict=True)]))
 
     # Inside

@@ -264,6 +264,19 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
     return ~np.isin(found.codes, [found.seen[key] for key in known])
 
 
+def refuse_other_kind(truth: Iterable[Any], classes: Sequence[Any]) -> None:
+    """Refuse texts where classes are numbers, and numbers where they are texts: no such label can be right."""
+    ours = type(classes[0]) is str
+    strange = next((value for value in truth if (type(value) is str) != ours), None)
+    if strange is not None:
+        mine, theirs = ("texts", "a number") if ours else ("numbers", "a text")
+        raise DataError(
+            f"y holds the label {strange!r}, {theirs}, but the classes of the model are {mine}, such as "
+            f"{classes[0]!r}. Write the labels as the model has them.",
+            parameter="y",
+        )
+
+
 def warn_unspoken_classes(
     classes: npt.NDArray[Any], labels: IntArray, constraints: ConstraintSet, banned: BoolArray | None = None
 ) -> None:
