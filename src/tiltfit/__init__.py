@@ -18,8 +18,10 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from tiltfit.comparison.compare import compare as compare
     from tiltfit.comparison.result import Comparison as Comparison
+    from tiltfit.data.beside import WithEvidence as WithEvidence
     from tiltfit.estimators.classifier import TiltClassifier as TiltClassifier
     from tiltfit.estimators.from_labels import constraints_from_labels as constraints_from_labels
+    from tiltfit.estimators.from_votes import statements_from_votes as statements_from_votes
     from tiltfit.estimators.given_features import WithFeatures as WithFeatures
     from tiltfit.estimators.model_selection import LabelledKFold as LabelledKFold
     from tiltfit.estimators.model_selection import labelled_scorer as labelled_scorer
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from tiltfit.language.conditions import punctuation as punctuation
     from tiltfit.language.conditions import regex as regex
     from tiltfit.language.conditions import when as when
+    from tiltfit.language.conditions import witness as witness
     from tiltfit.language.conditions import word as word
     from tiltfit.language.constraint import Constraint as Constraint
     from tiltfit.language.constraint import ConstraintSet as ConstraintSet
@@ -89,9 +92,11 @@ _HOME = {
     "sensitivity": "tiltfit.explain.influence",
     "why": "tiltfit.explain.causes",
     "WithFeatures": "tiltfit.estimators.given_features",
+    "WithEvidence": "tiltfit.data.beside",
     "LabelledKFold": "tiltfit.estimators.model_selection",
     "labelled_scorer": "tiltfit.estimators.model_selection",
     "constraints_from_labels": "tiltfit.estimators.from_labels",
+    "statements_from_votes": "tiltfit.estimators.from_votes",
     "load": "tiltfit.estimators.persistence",
     "Statistic": "tiltfit.inference.statistic",
     "register_statistic": "tiltfit.inference.statistics",
@@ -132,6 +137,7 @@ _HOME = {
             "punctuation",
             "regex",
             "when",
+            "witness",
             "word",
         ],
         "tiltfit.language.conditions",

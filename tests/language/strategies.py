@@ -13,6 +13,7 @@ from tiltfit.language.conditions import (
     Near,
     Phrase,
     Regex,
+    Witness,
     Word,
     Words,
     column,
@@ -69,6 +70,7 @@ leaves: st.SearchStrategy[Condition] = st.one_of(
     st.builds(Word, texts, cases, maybe_column),
     st.builds(Phrase, phrases, cases, maybe_column),
     st.builds(Regex, patterns, maybe_column),
+    st.builds(Witness, texts, st.one_of(st.none(), labels)),
     st.builds(Words, st.lists(texts, min_size=1, max_size=3).map(tuple), cases, maybe_column),
     st.builds(
         Lexicon,

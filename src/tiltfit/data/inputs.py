@@ -7,17 +7,21 @@ what would work.
 
 from __future__ import annotations
 
+import copy
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
+
+if TYPE_CHECKING:
+    from tiltfit.data.votes import Votes
 
 LENGTH = 60  # characters
 _BEFORE = 20  # characters before the first word
@@ -113,30 +117,67 @@ class NameIndex(WordIndex):
 
 
 class Inputs(ABC):
-    """The raw input of a fit, addressed by position."""
+    """The raw input of a fit, addressed by position.
+
+    ``evidence`` (columns beside X, one value per position) and ``votes`` may come with it, see ``data.beside``. Columns
+    are looked up there first: no name is in both.
+    """
 
     unit: Unit
+    evidence: TableInputs | None = None
+    votes: Votes | None = None
 
     @property
     @abstractmethod
     def n(self) -> int:
         """Number of positions."""
 
-    @abstractmethod
     def index(self, column: str | None = None) -> WordIndex:
         """The index of words (in one column of a table, or in the only text there is)."""
+        return self._holder(column).own_index(column)
 
-    @abstractmethod
     def texts(self, column: str | None = None) -> Sequence[str]:
         """The text at each position."""
+        return self._holder(column).own_texts(column)
 
-    @abstractmethod
     def column(self, name: str) -> npt.NDArray[Any]:
         """One value per position, from a table."""
+        return self._holder(name).own_column(name)
 
-    @abstractmethod
     def feature(self, name: str) -> npt.NDArray[np.float64]:
         """One number per position: a named column of a matrix or a numeric column of a table."""
+        return self._holder(name).own_feature(name)
+
+    def _holder(self, column: str | None) -> Inputs:
+        """What has the column: the evidence, or X itself."""
+        return self if self.evidence is None or column not in self.evidence.column_names else self.evidence
+
+    def having(self, **beside: Any) -> Self:
+        """The same with ``evidence``, with ``votes``, or with both."""
+        found = copy.copy(self)
+        found.__dict__.pop("_kept", None)
+        for name, value in beside.items():
+            object.__setattr__(found, name, value)
+        return found
+
+    @property
+    def column_names(self) -> Collection[str]:
+        """The names of the columns of X."""
+        return ()
+
+    # The same of X itself
+
+    @abstractmethod
+    def own_index(self, column: str | None) -> WordIndex: ...
+
+    @abstractmethod
+    def own_texts(self, column: str | None) -> Sequence[str]: ...
+
+    @abstractmethod
+    def own_column(self, name: str) -> npt.NDArray[Any]: ...
+
+    @abstractmethod
+    def own_feature(self, name: str) -> npt.NDArray[np.float64]: ...
 
     @abstractmethod
     def row(self, i: int) -> Any:
@@ -213,19 +254,19 @@ class TextInputs(Inputs):
     def _index(self) -> WordIndex:
         return WordIndex(tokenise(text) for text in self._texts)
 
-    def index(self, column: str | None = None) -> WordIndex:
+    def own_index(self, column: str | None) -> WordIndex:
         self._refuse_column(column)
         return self._index
 
-    def texts(self, column: str | None = None) -> Sequence[str]:
+    def own_texts(self, column: str | None) -> Sequence[str]:
         self._refuse_column(column)
         return self._texts
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def own_column(self, name: str) -> npt.NDArray[Any]:
         self._refuse_column(name)
         raise AssertionError  # pragma: no cover
 
-    def feature(self, name: str) -> npt.NDArray[np.float64]:
+    def own_feature(self, name: str) -> npt.NDArray[np.float64]:
         raise ConstraintError(
             f"feature({name!r}) needs a matrix with feature_names= or a data frame, "
             f"but X is a list of texts. Use word({name!r})."
@@ -239,7 +280,7 @@ class TextInputs(Inputs):
         if column is not None:
             raise ConstraintError(
                 f"column({column!r}) needs a data frame, but X is a list of texts. Pass a frame that has this column "
-                "(on the command line: --column)."
+                "(on the command line: --column), or the column as evidence=."
             )
 
 
@@ -257,6 +298,10 @@ class MatrixInputs(Inputs):
     def n(self) -> int:
         return int(self._X.shape[0])
 
+    @property
+    def column_names(self) -> Collection[str]:
+        return self._names or ()
+
     @cached_property
     def _index(self) -> WordIndex:
         return NameIndex(self._columns, self._require_names("word(...)"))
@@ -265,21 +310,21 @@ class MatrixInputs(Inputs):
     def _columns(self) -> npt.NDArray[Any] | sparse.csc_array:
         return sparse.csc_array(self._X) if sparse.issparse(self._X) else np.asarray(self._X)
 
-    def index(self, column: str | None = None) -> WordIndex:
+    def own_index(self, column: str | None) -> WordIndex:
         if column is not None:
             raise ConstraintError(f"column({column!r}).word(...) needs a data frame of texts, but X is a matrix.")
         return self._index
 
-    def texts(self, column: str | None = None) -> Sequence[str]:
+    def own_texts(self, column: str | None) -> Sequence[str]:
         raise ConstraintError(
             "phrase(...), lexicon(...), regex(...) and near(...) look at raw text, but X is a matrix. "
             "Pass the texts themselves (and the matrix's vectorizer as vectorizer=)."
         )
 
-    def column(self, name: str) -> npt.NDArray[Any]:
-        return self.feature(name)
+    def own_column(self, name: str) -> npt.NDArray[Any]:
+        return self.own_feature(name)
 
-    def feature(self, name: str) -> npt.NDArray[np.float64]:
+    def own_feature(self, name: str) -> npt.NDArray[np.float64]:
         names = self._require_names(f"feature({name!r})")
         if name not in names:
             raise ConstraintError(f"X has no feature named {name!r}.{did_you_mean(name, names)}")
@@ -308,13 +353,13 @@ class NoInputs(MatrixInputs):
     def __init__(self, n: int) -> None:
         super().__init__(np.empty((n, 0)), [])
 
-    def index(self, column: str | None = None) -> WordIndex:
+    def own_index(self, column: str | None) -> WordIndex:
         raise self._refused("A condition")
 
-    def texts(self, column: str | None = None) -> Sequence[str]:
+    def own_texts(self, column: str | None) -> Sequence[str]:
         raise self._refused("A condition")
 
-    def feature(self, name: str) -> npt.NDArray[np.float64]:
+    def own_feature(self, name: str) -> npt.NDArray[np.float64]:
         raise self._refused(f"The condition on {name!r}")
 
     def row(self, i: int) -> Any:
@@ -344,6 +389,10 @@ class TableInputs(Inputs):
         return self._n
 
     @property
+    def column_names(self) -> Collection[str]:
+        return self._columns.keys()
+
+    @property
     def text_columns(self) -> list[str]:
         """Names of the columns that hold text."""
         return [name for name, values in self._columns.items() if values.dtype.kind in "OUT"]
@@ -352,25 +401,25 @@ class TableInputs(Inputs):
     def word_columns(self) -> list[str | None]:
         return [None] if len(self.text_columns) == 1 else list(self.text_columns)
 
-    def index(self, column: str | None = None) -> WordIndex:
+    def own_index(self, column: str | None) -> WordIndex:
         name = self._text_column(column)
         if name not in self._indexes:
-            self._indexes[name] = WordIndex(tokenise(text) for text in self.texts(name))
+            self._indexes[name] = WordIndex(tokenise(text) for text in self.own_texts(name))
         return self._indexes[name]
 
-    def texts(self, column: str | None = None) -> Sequence[str]:
+    def own_texts(self, column: str | None) -> Sequence[str]:
         name = self._text_column(column)
         if name not in self._texts:
             self._texts[name] = ["" if is_missing(v) else str(v) for v in self._columns[name]]
         return self._texts[name]
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def own_column(self, name: str) -> npt.NDArray[Any]:
         if name not in self._columns:
             raise ConstraintError(f"X has no column {name!r}.{did_you_mean(name, self._columns)}")
         return self._columns[name]
 
-    def feature(self, name: str) -> npt.NDArray[np.float64]:
-        values = self.column(name)
+    def own_feature(self, name: str) -> npt.NDArray[np.float64]:
+        values = self.own_column(name)
         if values.dtype.kind not in "biuf":
             raise ConstraintError(f"feature({name!r}) needs numbers, but column {name!r} holds text.")
         return values.astype(np.float64)
@@ -383,7 +432,7 @@ class TableInputs(Inputs):
 
     def _text_column(self, column: str | None) -> str:
         if column is not None:
-            self.column(column)
+            self.own_column(column)
             return column
         texts = self.text_columns
         if len(texts) == 1 or "text" in texts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, Self, runtime_checkable
@@ -22,6 +22,7 @@ from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.attributes import AttributeRows
 from tiltfit.data.foreign import dataset_columns, holds_lists, is_document, refuse_lazy, refuse_repeated, tokens_of
 from tiltfit.data.inputs import LENGTH, Inputs, TableInputs, Unit, WordIndex, cut, is_missing, tokenise
+from tiltfit.data.votes import Votes
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
 Kind = Literal["tokens", "attributes"]
@@ -44,6 +45,8 @@ class Sequences(Inputs):
     columns: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     origin: str = "X"
     vectors: FloatArray | None = None
+    evidence: TableInputs | None = None
+    votes: Votes | None = None
 
     unit: Unit = field(default="tokens", init=False)
 
@@ -97,6 +100,11 @@ class Sequences(Inputs):
         return self.n_sequences
 
     @property
+    def column_names(self) -> Collection[str]:
+        own = {TOKENS, *self.columns}
+        return own if self.evidence is None else own | set(self.evidence.column_names)
+
+    @property
     def has_texts(self) -> bool:
         return self.kind == "tokens"
 
@@ -113,26 +121,26 @@ class Sequences(Inputs):
 
     # What conditions see
 
-    def index(self, column: str | None = None) -> WordIndex:
+    def own_index(self, column: str | None) -> WordIndex:
         if column is None:
             return self._index
         texts = self._table(column).texts(column)
         words = (itertools.repeat(tokenise(t), k) for t, k in zip(texts, self.lengths, strict=True))
         return WordIndex(itertools.chain.from_iterable(words))
 
-    def texts(self, column: str | None = None) -> Sequence[str]:
+    def own_texts(self, column: str | None) -> Sequence[str]:
         if column is None:
             return self._tokens("A word, pattern or punctuation")
         texts = self._table(column).texts(column)
         return [t for t, k in zip(texts, self.lengths, strict=True) for _ in range(k)]
 
     def runs(self, column: str | None = None) -> IntArray | None:
-        return self.offsets if column is None else super().runs(column)
+        return self.offsets if column is None or self._holder(column) is not self else None
 
-    def column(self, name: str) -> npt.NDArray[Any]:
+    def own_column(self, name: str) -> npt.NDArray[Any]:
         return np.repeat(self._table(name).column(name), self.lengths)
 
-    def feature(self, name: str) -> FloatArray:
+    def own_feature(self, name: str) -> FloatArray:
         rows = self._attributes
         if rows is None:
             raise ConstraintError(
@@ -176,7 +184,7 @@ class Sequences(Inputs):
             if not self.columns:
                 raise ConstraintError(
                     f"column({name!r}) needs a value for each sequence, but X is a list of sequences. Pass a mapping "
-                    f'or a data frame with the columns "{TOKENS}" and {name!r}.'
+                    f'or a data frame with the columns "{TOKENS}" and {name!r}, or the column as evidence=.'
                 )
             raise ConstraintError(f"X has no column {name!r}.{did_you_mean(name, self.columns)}")
         return TableInputs(self.columns)

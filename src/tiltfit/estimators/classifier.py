@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tiltfit.arrays import FloatArray
+from tiltfit.data.beside import apart, together
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
@@ -259,6 +260,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
         dev: Any = None,
         patience: int = 5,
     ) -> Self:
@@ -278,13 +281,17 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
             rows are multiplied by one factor, such that their root mean square length is ten (not for naive Bayes).
             Methods that predict need ``features=`` of the same encoder, and X (else None) only where conditions look
             at it.
+        evidence, votes : optional
+            What conditions, and not the model, look at besides: further columns, and what sources say; see
+            ``WithEvidence``. ``predict`` needs neither, ``project`` takes them again.
         dev : (X_dev, y_dev), optional
             After every round the model is scored there (accuracy; unlabelled rows do not count), and the best round's
             model is kept. With ``features``: (``WithFeatures(X_dev, V_dev)``, y_dev).
         patience : int
             With ``dev``: stop after so many rounds without a better score.
         """
-        return super().fit(paired(X, features), y, sample_weight, dev=dev, patience=patience)
+        X = together(paired(X, features), evidence, votes)
+        return super().fit(X, y, sample_weight, dev=dev, patience=patience)
 
     def fit_predict(
         self,
@@ -293,19 +300,29 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         sample_weight: Any = None,
         *,
         features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
         dev: Any = None,
         patience: int = 5,
     ) -> npt.NDArray[Any]:
         """Fit on X and label X itself, under the constraints (transductive): the most probable class of every row under
         q, the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
-        X = paired(X, features)
+        X = together(paired(X, features), evidence, votes)
         self.fit(X, y, sample_weight, dev=dev, patience=patience)
         with warned_already():
             q = self._project(X, y, "solve", sample_weight, fitting=True)
         return np.asarray(self.classes_[q.argmax(axis=1)])
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, features: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
     ) -> Self:
         """Learn from some more rows of a stream, in their order; each is looked at once.
 
@@ -315,10 +332,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         call that is refused leaves the estimator as it was, and so do rows without any weight. After ``fit`` it goes on
         from the fitted model. ``features`` are refused: their scale is that of all rows.
         """
-        given = isinstance(X, WithFeatures) or isinstance(getattr(self, "encoder_", None), GivenFeatures)
+        given = isinstance(apart(X).X, WithFeatures) or isinstance(getattr(self, "encoder_", None), GivenFeatures)
         if features is not None or given:
             raise refuse_stream()
-        return super().partial_fit(X, y, classes, sample_weight)
+        return super().partial_fit(together(X, evidence, votes), y, classes, sample_weight)
 
     # Using
 
@@ -338,7 +355,15 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         return np.asarray(self.task.named(found.best, self.classes_, found.inputs))
 
     def project(
-        self, X: Any, y: Any = None, *, features: Any = None, prices: str = "auto", sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
+        prices: str = "auto",
+        sample_weight: Any = None,
     ) -> FloatArray:
         """q(y|x): predictions under the constraints, rows × classes.
 
@@ -348,6 +373,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
             As for ``fit``; known labels are certain under q, and constraints are about the other rows.
         features : array or sparse matrix, optional
             Those of these rows, if the fit had them. X is needed as well where conditions look at it.
+        evidence, votes : optional
+            Those of these rows, where conditions look at them.
         prices : {"auto", "fitted", "solve"}
             ``fitted`` tilts each row by the prices learned in ``fit``, so that one asked for alone gets the same answer
             as among others. ``solve`` projects onto the constraints as they apply to X (transductive: rows influence
@@ -356,7 +383,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         sample_weight : array, optional
             One per row.
         """
-        return np.asarray(self._project(paired(X, features), y, prices, sample_weight))
+        X = together(paired(X, features), evidence, votes)
+        return np.asarray(self._project(X, y, prices, sample_weight))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, features: Any = None) -> float:
         """Accuracy on the labelled rows; unlabelled ones do not count. ``features``: as for ``predict``."""

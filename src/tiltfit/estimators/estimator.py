@@ -25,6 +25,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray
+from tiltfit.data.beside import apart
 from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.errors import (
     ConflictError,
@@ -133,7 +134,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
         options, kept_aside = Options.of(self), parts(dev, patience)
         constraints = ConstraintSet.of(self.constraints, self.task.unit)
-        encoder, inputs, matrix = self._learn_encoder(X, options)
+        encoder, inputs, matrix = self._learned(X, options)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
@@ -145,7 +146,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.inference_, self.model_, self.weights_ = self._inference_settings(), options.model, None
         self.fields_ = None
         self._keep_encoder(encoder, matrix.shape[1])
-        plain = self._model(X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
+        plain = self._model(apart(X).X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
         model = self._made(plain)
         sample = replace(sample, structure=plain.structure)
         given = self._own_start(model) if given is None else plain.features.own(given)
@@ -160,7 +161,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if told and not self.task.is_sequences:
             warn_unspoken_classes(self.classes_, sample.labels, constraints, sample.banned)
         voting = "votes" in method.needs or grounded.voted
-        votes = majority_vote(constraints, inputs, constraints.classes or ()) if voting else None
+        votes = majority_vote(constraints, sample.inputs, constraints.classes or ()) if voting else None
         problem = Problem.of(model, sample, grounded, self.ridge(model), float(self.gamma))
         training = Training(problem, grounded, votes)
         development = self._development(kept_aside, patience, plain)
@@ -172,7 +173,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
-            plain, model, fit = self._refined(X, (plain, model), training, fit, options, scored=development is not None)
+            scored = development is not None
+            plain, model, fit = self._refined(apart(X).X, (plain, model), training, fit, options, scored=scored)
             if model is not problem.model:
                 problem = replace(problem, model=model, alpha=self.ridge(model))
             fit = self._sharpen(problem, fit, options)
@@ -183,6 +185,12 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
         self._keep(fit, plain, self._report(grounded, model, fit, roles), grounded.keys)
         return fit
+
+    def _learned(self, X: Any, options: Options) -> tuple[Any, Inputs, Matrix]:
+        """The encoder, X as conditions see it with what is beside it, and X as a matrix."""
+        given = apart(X)
+        encoder, inputs, matrix = self._learn_encoder(given.X, options)
+        return encoder, given.beside(inputs), matrix
 
     def _keep(self, fit: Fit, plain: LogLinear, report: ConstraintReport, keys: Sequence[Key]) -> None:
         """Set what a fit has found."""
@@ -453,7 +461,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     ) -> Beliefs:
         """p_λ on X. ``y``, ``sample_weight``: as for ``project``. ``fitting``: X is what was fitted just now, and so is
         ``base``, if that is an array. ``part``: X is the next part of a stream, from which the encoder learns."""
-        inputs, matrix = self._encode(X, part=part)
+        given, X = apart(X), apart(X).X
+        seen, matrix = self._encode(X, part=part)
+        inputs = given.beside(seen)
         refuse_counts(self.model_, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes_.tolist())
         model = self._model(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from tiltfit.arrays import FloatArray
+from tiltfit.data.beside import WithEvidence
 from tiltfit.data.documents import document_inputs
 from tiltfit.data.inputs import Inputs, NoInputs
 from tiltfit.data.matrices import refuse_broken
@@ -159,6 +160,8 @@ def paired(X: Any, features: Any) -> Any:
     """X alone if there are no features beside it."""
     if features is None:
         return X
+    if isinstance(X, WithEvidence):
+        return replace(X, X=paired(X.X, features))
     if isinstance(X, WithFeatures):
         raise DataError("features= is given twice: X is a WithFeatures already.", parameter="features")
     return WithFeatures(X, features)

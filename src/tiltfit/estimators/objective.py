@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.data.beside import apart
 from tiltfit.errors import DataError, UnmetConstraintWarning, UnsupportedError, warn_user
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.options import Options
@@ -356,6 +357,7 @@ def _softened(problem: Problem) -> Problem:
 
 def _is_sequences(X: Any) -> bool:
     """Return whether X is a list whose first instance is a list of tokens."""
+    X = apart(X).X
     if not isinstance(X, list | tuple):
         return False
     first = next((row for row in X if isinstance(row, list | tuple | np.ndarray) and len(row)), None)

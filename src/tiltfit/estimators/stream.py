@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
+from tiltfit.data.beside import apart
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.options import Options, check_classes, generator
 from tiltfit.execution.workers import one_blas_thread
@@ -189,7 +190,7 @@ def _begin(estimator: TiltEstimator, options: Options, X: Any, y: Any, classes: 
             "fitted estimator given as init=.",
             parameter="init",
         )
-    encoder, inputs, matrix = estimator._learn_encoder(X, options, part=True)
+    encoder, inputs, matrix = estimator._learn_encoder(apart(X).X, options, part=True)
     declared = next((c for c in (classes, estimator.classes, constraints.classes) if c is not None), None)
     if declared is None:  # those that constraints and first labels show
         named = [name for constraint in constraints for name in constraint.names]

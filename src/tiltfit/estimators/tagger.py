@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray
+from tiltfit.data.beside import apart, together
 from tiltfit.data.inputs import Inputs
 from tiltfit.data.sequences import as_sequences
 from tiltfit.errors import DataError, UnsupportedError
@@ -208,6 +209,8 @@ class TiltTagger(TiltEstimator):
         sample_weight: Any = None,
         *,
         features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
         dev: Any = None,
         patience: int = 5,
     ) -> Self:
@@ -227,13 +230,17 @@ class TiltTagger(TiltEstimator):
             ``TiltTagger(features=TokenTemplates.only())`` learns from the vectors alone. Conditions look at X as
             before. All vectors are multiplied by one factor, such that their root mean square length is two. Methods
             that predict need ``features=`` of the same encoder.
+        evidence, votes : optional
+            What conditions, and not the model, look at besides: further columns, and what sources say; see
+            ``WithEvidence``. ``predict`` needs neither, ``project`` takes them again.
         dev : (X_dev, y_dev), optional
             After every round the model is scored there (token accuracy; unlabelled tokens do not count), and the best
             round's model is kept. With ``features``: (``WithFeatures(X_dev, V_dev)``, y_dev).
         patience : int
             With ``dev``: stop after so many rounds without a better score.
         """
-        return super().fit(paired(X, features), y, sample_weight, dev=dev, patience=patience)
+        X = together(paired(X, features), evidence, votes)
+        return super().fit(X, y, sample_weight, dev=dev, patience=patience)
 
     def fit_predict(
         self,
@@ -242,18 +249,28 @@ class TiltTagger(TiltEstimator):
         sample_weight: Any = None,
         *,
         features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
         dev: Any = None,
         patience: int = 5,
     ) -> list[Labels]:
         """Fit on X and label X itself, under the constraints (transductive): the most probable label sequences under q,
         the projection of the fitted model; known labels as they are. Parameters as for ``fit``."""
-        X = paired(X, features)
+        X = together(paired(X, features), evidence, votes)
         self.fit(X, y, sample_weight, dev=dev, patience=patience)
         with warned_already():
             return list(self._project(X, y, "solve", sample_weight, decode=True, fitting=True))
 
     def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, *, features: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
     ) -> Self:
         """Learn from some more sequences of a stream, in their order; each is looked at once.
 
@@ -265,9 +282,9 @@ class TiltTagger(TiltEstimator):
         ``TokenTemplates(vectors=...)`` is not.
         """
         fitted = getattr(self, "encoder_", None)
-        if features is not None or isinstance(X, WithFeatures) or (fitted is not None and fitted.takes_given):
+        if features is not None or isinstance(apart(X).X, WithFeatures) or (fitted is not None and fitted.takes_given):
             raise refuse_stream()
-        return super().partial_fit(X, y, classes, sample_weight)
+        return super().partial_fit(together(X, evidence, votes), y, classes, sample_weight)
 
     @cached_property
     def attribute_names_(self) -> npt.NDArray[Any]:
@@ -329,6 +346,8 @@ class TiltTagger(TiltEstimator):
         y: Any = None,
         *,
         features: Any = None,
+        evidence: Any = None,
+        votes: Any = None,
         prices: str = "auto",
         decode: bool = False,
         sample_weight: Any = None,
@@ -341,6 +360,8 @@ class TiltTagger(TiltEstimator):
             As for ``fit``; known labels are certain under q, and constraints are about the other tokens.
         features : list of arrays, optional
             Vectors of the tokens of X, if the fit had them.
+        evidence, votes : optional
+            Those of these sequences, where conditions look at them.
         prices : {"auto", "fitted", "solve"}
             ``fitted`` tilts each sequence by the prices learned in ``fit``, so that one asked for alone gets the same
             answer as among others. ``solve`` projects onto the constraints as they apply to X (transductive: sequences
@@ -351,7 +372,8 @@ class TiltTagger(TiltEstimator):
         sample_weight : array, optional
             One per sequence.
         """
-        return list(self._project(paired(X, features), y, prices, sample_weight, decode=decode))
+        X = together(paired(X, features), evidence, votes)
+        return list(self._project(X, y, prices, sample_weight, decode=decode))
 
     def score(self, X: Any, y: Any, *, features: Any = None) -> float:
         """Token accuracy; unlabelled tokens do not count. A label that the tagger does not know counts as its error.

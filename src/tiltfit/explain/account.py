@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.check.support import Data, find_supports, places_of
+from tiltfit.data.beside import apart
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.inputs import TableInputs
 from tiltfit.data.sequences import Sequences, as_sequences
@@ -148,7 +149,7 @@ def stated_shares(constraints: ConstraintSet, classes: Sequence[str]) -> Mapping
 def coverage_of(estimator: Any, X: Any) -> Coverage:
     """Return where conditions fire. Statements without a condition are about everything and do not count."""
     constraints = estimator.constraints_
-    given = as_sequences(X).without_empty() if estimator.task.is_sequences else X
+    given = estimator.task.read(X).without_empty() if estimator.task.is_sequences else X
     try:
         data = Data.of(constraints, given, None, getattr(estimator, "feature_names", None))
         supports = find_supports(constraints, data)
@@ -199,6 +200,7 @@ def _words(
     """Return the texts of X, if it has any, and for the wanted ones the words that count most for the prediction."""
     if account.sequences is not None:
         return None, {}
+    X = apart(X).X
     texts, table = as_texts(X), as_table(X)
     columns: Sequence[str] = ()
     part: Any

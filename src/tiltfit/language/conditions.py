@@ -23,7 +23,9 @@ from tiltfit.language.lexicon import Lexicon, lexicon_of
 from tiltfit.language.meaning import Near
 from tiltfit.language.prose import ordinal, show
 from tiltfit.language.texts import Phrase, Regex, Word, Words, word_or_words
+from tiltfit.language.values import Label
 from tiltfit.language.values import text as _text
+from tiltfit.language.witness import Witness
 from tiltfit.language.written import TRUE, Document
 
 if TYPE_CHECKING:
@@ -31,8 +33,8 @@ if TYPE_CHECKING:
 
 # Names of other modules that are imported from here.
 __all__ = [
-    "AllOf", "Column", "Condition", "Feature", "Lexicon", "Near", "Phrase", "Regex", "Word", "Words", "all_of",
-    "any_of",
+    "AllOf", "Column", "Condition", "Feature", "Lexicon", "Near", "Phrase", "Regex", "Witness", "Word", "Words",
+    "all_of", "any_of",
 ]  # fmt: skip
 
 
@@ -234,6 +236,25 @@ def near(*phrases: str, above: float, encoder: str = STATIC) -> Condition:
         at; ``tiltfit.register_encoder`` adds others.
     """
     return Near(phrases, above, encoder)
+
+
+def witness(source: str, says: Label | None = None) -> Condition:
+    """A source of votes says a label.
+
+    Parameters
+    ----------
+    source : str
+        The name of a source in ``votes=``: a rule, an annotator, another model.
+    says : label, optional
+        What it says; by default anything.
+
+    Examples
+    --------
+    >>> from tiltfit import expect, witness
+    >>> print(expect("spam", given=witness("gpt-4", says="spam")).about(0.9))
+    about 90% of documents where gpt-4 says spam are spam
+    """
+    return Witness(source, says)
 
 
 def column(name: str) -> Column:

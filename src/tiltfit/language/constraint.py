@@ -322,9 +322,18 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         """The same constraints with these classes: labels and contradictions are checked against them."""
         return ConstraintSet(self.constraints, tuple(classes), unit)
 
-    def check(self, X: Any, y: Any = None, *, feature_names: Iterable[str] | None = None) -> Check:
+    def check(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        feature_names: Iterable[str] | None = None,
+        evidence: Any = None,
+        votes: Any = None,
+    ) -> Check:
         """Check the constraints on these data before anything is fitted: where they fire, which cannot
         hold together, which dispute each other, which say nothing new, and what labels say of their targets.
+        ``evidence``, ``votes``: what conditions look at beside X, as for ``fit``.
 
         >>> from tiltfit import ConstraintSet, expect, word
         >>> said = ConstraintSet((expect("hockey", given=word("puck")).at_least(0.9), expect("hockey").at_most(0.3)))
@@ -333,8 +342,9 @@ class ConstraintSet(Exact, Sequence[Constraint]):
         (False, ['at most 60%'])
         """
         from tiltfit.check.check import check
+        from tiltfit.data.beside import together
 
-        return check(self, X, y, feature_names=feature_names)
+        return check(self, together(X, evidence, votes), y, feature_names=feature_names)
 
     def __len__(self) -> int:
         return len(self.constraints)

@@ -125,6 +125,8 @@ def make_sample(
     weight = instance_weights(sample_weight, inputs.n_instances, task.instance)
     number = np.flatnonzero(inputs.lengths > 0)
     full = inputs.without_empty()
+    if full.votes is not None:
+        full = full.having(votes=full.votes.among(found.tolist(), declared))
     return Sample(full, found.tolist(), task.structure(full), labels, weight[number], banned, number)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import IntArray
+from tiltfit.data.beside import WithEvidence, apart
 from tiltfit.data.documents import document_inputs
 from tiltfit.data.inputs import Inputs, Unit
 from tiltfit.data.sequences import TOKENS, Sequences, as_sequences
@@ -51,6 +52,8 @@ class Task:
 
     def read(self, X: Any, feature_names: Iterable[str] | None = None, *, allow_empty: bool = True) -> Inputs:
         """X as conditions see it. ``allow_empty=False`` refuses X without instances and empty instances."""
+        if isinstance(X, WithEvidence):
+            return X.beside(self.read(X.X, feature_names, allow_empty=allow_empty))
         if not self.is_sequences:
             inputs = document_inputs(X, feature_names)
             if not allow_empty and inputs.n == 0:
@@ -140,6 +143,7 @@ def task_named(name: str, y: Any) -> Task:
 
 def task_of(X: Any, y: Any, constraints: Sequence[Constraint] = ()) -> Task:
     """Sequences if X or y holds lists of tokens or labels, or if X may and a constraint is about sequences."""
+    X = apart(X).X
     if isinstance(X, Sequences) or is_tagged(y):
         return SEQUENCES
     if hasattr(X, "columns") or isinstance(X, dict):

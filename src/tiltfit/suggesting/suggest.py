@@ -12,6 +12,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.check.support import Data, places_of
+from tiltfit.data.beside import apart
 from tiltfit.data.inputs import Unit
 from tiltfit.data.sequences import Sequences, as_sequences
 from tiltfit.errors import ConstraintError, DataError, UnknownLabelError, UnsupportedError
@@ -196,7 +197,7 @@ def _data(stated: ConstraintSet, X: Any, y: Any, feature_names: Iterable[str] | 
     data = Data.of(stated, X, y, feature_names)
     if data.errors:
         raise UnknownLabelError(data.errors[0])
-    return (as_sequences(X) if data.is_sequences else X), data
+    return (as_sequences(apart(X).X) if data.is_sequences else apart(X).X), data
 
 
 def _touched(stated: ConstraintSet, data: Data) -> FloatArray:
