@@ -118,7 +118,7 @@ def test_jsonl_with_groups(tagging: Path, tmp_path: Path) -> None:
     base = ["train", "-c", tmp_path / "c.toml", "-o", tmp_path / "m.tilt", "--ignore-labels"]
     found = document(*base, tmp_path / "d.jsonl")
     assert found["constraints"][-1]["groups"] == 2
-    assert "only JSONL and Parquet have columns of sequences (town)" in refused(*base, tagging / "train.conll")
+    assert "CoNLL columns have no names. Say the number of 'town'" in refused(*base, tagging / "train.conll")
     # predict does not need the town, project does.
     (tmp_path / "e.jsonl").write_text(jsonl(ads(4, 4)))
     assert len(document("predict", tmp_path / "m.tilt", tmp_path / "e.jsonl")["predictions"]) == 4

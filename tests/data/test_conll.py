@@ -168,7 +168,7 @@ BAD: dict[str, tuple[str, str | bytes, dict[str, Any], list[str]]] = {
     "one column twice": ("a.txt", "a X\n", {"label": 0}, ["both"]),
     "empty": ("a.txt", "\n\n", {}, ["no sequences"]),
     "only docstart": ("a.txt", "-DOCSTART- O\n", {}, ["no sequences"]),
-    "columns": ("a.txt", "a X\n", {"columns": ["year"]}, ["JSONL"]),
+    "columns": ("a.txt", "a X\n", {"columns": ["year"]}, ["no names", "numbers="]),
     "not utf-8": ("a.txt", b"a X\n\xff X\n", {}, ["line 2:", "UTF-8"]),
     "cut bzip2": ("a.txt.bz2", bz2.compress(b"a X\n" * 9999)[:-9], {}, ["bzip2 data are damaged"]),
     "bad bzip2": ("a.txt.bz2", b"BZh91AY&SYjunk" * 9, {}, ["bzip2 data are damaged"]),

@@ -229,7 +229,7 @@ def test_a_bad_first_line_does_not_say_what_the_columns_are(tmp_path: Path) -> N
     [
         ("a.txt", b"a X\n", {"label": 2}, "no column 2 for the label"),
         ("a.txt", b"a X\n", {"label": 0}, "both"),
-        ("a.txt", b"a X\n", {"columns": ["year"]}, "only JSONL and Parquet have columns"),
+        ("a.txt", b"a X\n", {"columns": ["year"]}, "CoNLL columns have no names"),
         ("a.txt", b"a X\n", {"format": "conl"}, 'mean "conll"'),
         ("a.txt", "a X\n".encode("utf-16"), {}, "the file is UTF-16"),
         ("a.txt.gz", gzip.compress(b"a X\n" * 99, mtime=0)[:-9], {}, "gzip data are damaged"),

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tiltfit import TiltClassifier, TiltTagger, expect, word
+from tiltfit import ConstraintSet, TiltClassifier, TiltTagger, expect, word
 from tiltfit.data.documents import as_table, as_texts
 from tiltfit.data.foreign import dataset_columns
 from tiltfit.data.sequences import as_sequences
@@ -213,3 +213,47 @@ def test_datasets_itself() -> None:
         TiltClassifier(RULES).fit(hub.DatasetDict(a=table))
     with pytest.raises(DataError, match="stream"):
         TiltClassifier(RULES).fit(table.to_iterable_dataset())
+
+
+@dataclass(frozen=True)
+class Tagged(Token):
+    pos_: str = ""
+    lemma_: str = ""
+    ent_iob_: str = ""
+    ent_type_: str = ""
+
+
+def test_documents_bring_what_a_pipeline_found() -> None:
+    def doc(*tokens: Tagged) -> Doc:
+        found = Doc()
+        found._tokens = list(tokens)
+        return found
+
+    docs = [
+        doc(
+            Tagged("Ann", "PROPN", "Ann", "B", "PER"),
+            Tagged("Lee", "PROPN", "Lee", "I", "PER"),
+            Tagged("sang", "VERB", "sing", "O"),
+        ),
+        doc(Tagged("sings", "VERB", "sing", "O"), Tagged("well", "ADV", "well", "O")),
+    ]
+    said = ConstraintSet(
+        (
+            expect("who", given=column("ent").isin("B-PER", "I-PER")).about(0.9),
+            expect("act", given=column("lemma").equals("sing")).about(0.9),
+            expect("act", given=column("pos").equals("PROPN").before & column("pos").equals("VERB")).about(0.9),
+        )
+    )
+    assert [entry.support for entry in said.check(docs)] == [2, 2, 1]
+    own = {"ent": [["B-PER", "I-PER", "O"], ["O", "O"]], "lemma": [["Ann", "Lee", "sing"], ["sing", "well"]]}
+    own["pos"] = [["PROPN", "PROPN", "VERB"], ["VERB", "ADV"]]
+    tokens = [[token.text for token in d] for d in docs]
+    a = TiltTagger(said).fit(docs)
+    b = TiltTagger(said).fit(tokens, evidence=own)
+    assert np.array_equal(a.coef_, b.coef_)
+    extra = [["x", None, None], None]
+    more = expect("who", given=column("old").equals("x")).about(0.9)
+    assert TiltTagger([*said, more]).fit(docs, evidence={"old": extra}).predict(docs)[0][0] == "who"
+    with pytest.raises(DataError, match="evidence= has a column 'pos', but X has one of this name already"):
+        TiltTagger(said).fit(docs, evidence={"pos": own["pos"]})
+    assert as_sequences([Doc("Ann", "sings")]).evidence is None

@@ -83,14 +83,16 @@ class Data:
 
 
 def _classes(constraints: ConstraintSet, found: list[Any]) -> list[Any]:
-    """The classes that the constraints declare, else those found; one more where only one is known: something is not
-    that class."""
+    """The classes that the constraints declare, else those found, in order; one more where only one is known: something
+    is not that class."""
     if constraints.classes is not None:
         return list(constraints.classes)
     distinct = list({exact(label): label for label in found}.values())
     if not distinct:
         return list(_ANY)
-    return [distinct[0], _another(distinct[0])] if len(distinct) == 1 else distinct
+    if len(distinct) == 1:
+        return [distinct[0], _another(distinct[0])]
+    return sorted(distinct) if len({type(label) for label in distinct}) == 1 else distinct
 
 
 def _another(label: Label) -> Label:

@@ -99,7 +99,6 @@ def check(
 def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data: list[str]) -> Result:
     from tiltfit import ConstraintSet
     from tiltfit.check.check import check
-    from tiltfit.data.sequences import as_sequences
 
     constraints: ConstraintSet | None = None
     errors: list[str] = []
@@ -114,7 +113,7 @@ def _check(ctx: typer.Context, path: Path, task: str, reading: DataOptions, data
     X = y = found = None
     if data:
         rows = reading.read(kind, data, labels=True, columns=columns_named(kind, constraints))
-        X, y = as_sequences(rows.X) if kind.is_sequences else rows.X, rows.y
+        X, y = kind.read(rows.X) if kind.is_sequences else rows.X, rows.y
     if constraints is None:
         return Result(str(path), errors=errors, excerpts=notes)
     unit = kind.unit or "documents"

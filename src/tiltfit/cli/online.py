@@ -356,9 +356,11 @@ class StreamLearner:
 
 def _check_columns(job: Job, rows: Dataset | SequenceDataset) -> None:
     """Refuse a column that the first documents lack: it cannot be encoded, and is most likely misspelt."""
+    from tiltfit.data.beside import apart
     from tiltfit.data.inputs import is_missing
 
-    for name, values in rows.X.items() if isinstance(rows.X, dict) and not job.task.is_sequences else ():
+    X = apart(rows.X).X
+    for name, values in X.items() if isinstance(X, dict) and not job.task.is_sequences else ():
         if all(is_missing(value) for value in values):
             raise DataError(f"None of the first {len(rows):,} documents has a value in the field {name!r} (--column).")
 
@@ -393,10 +395,14 @@ def _listed(classes: Sequence[Any]) -> str:
 
 def _kept(rows: Any, kept: Sequence[int]) -> Any:
     """Return a data set of these rows."""
+    from tiltfit.data.beside import apart, together
 
     def chosen(values: Any) -> Any:
+        if isinstance(values, dict):
+            return {name: chosen(column) for name, column in values.items()}
         return [values[i] for i in kept] if isinstance(values, list) else values[list(kept)]
 
-    X = {name: chosen(column) for name, column in rows.X.items()} if isinstance(rows.X, dict) else chosen(rows.X)
+    given = apart(rows.X)
+    X = together(chosen(given.X), None if given.evidence is None else chosen(given.evidence), None)
     y = None if rows.y is None else chosen(rows.y)
     return replace(rows, X=X, y=y, ids=chosen(rows.ids), origins=chosen(rows.origins))

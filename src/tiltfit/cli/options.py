@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from tiltfit.errors import DataError, FileError
+from tiltfit.errors import DataError, FileError, UnsupportedError
 
 if TYPE_CHECKING:
     from tiltfit import TiltClassifier, TiltTagger
@@ -150,6 +150,19 @@ class DataOptions:
         metavar="FIELD",
         panel=DATA,
     )
+    evidence: list[str] | None = option(
+        None,
+        "A field that statements may look at and the model does not; repeatable. Of CoNLL columns NAME=N, of sequences "
+        "in JSONL also a list aligned with the tokens.",
+        metavar="FIELD",
+        panel=DATA,
+    )
+    votes: Path | None = option(
+        None,
+        "CSV of what sources say of each document: one column per source, for `witness` in statements.",
+        metavar="FILE",
+        panel=DOCUMENTS,
+    )
     delimiter: str | None = option(
         None,
         "Separator of columns, if not the usual one: CSV comma, TSV tab; CoNLL tabs or else spaces.",
@@ -223,9 +236,14 @@ class DataOptions:
     ) -> Dataset:
         """Read documents. ``columns``: to read unless the user named some; ``how``: ``rows`` and ``optional`` of the
         reader."""
-        from tiltfit.data.readers import read
+        from dataclasses import replace
 
-        return read(list(sources), **self._of_documents(labels, columns), **how)
+        from tiltfit.data.beside import together
+        from tiltfit.data.readers import read
+        from tiltfit.data.readers.votes import read_votes
+
+        found = read(list(sources), **self._of_documents(labels, columns), **how)
+        return found if self.votes is None else replace(found, X=together(found.X, None, read_votes(self.votes)))
 
     def read_sequences(self, sources: Sequence[str], *, labels: bool, columns: Sequence[str] = ()) -> SequenceDataset:
         """Read sequences. ``columns``: to read besides those that the user named."""
@@ -239,6 +257,8 @@ class DataOptions:
         """Read DATA in chunks. ``how``: the options of a stream."""
         from tiltfit.data.readers import stream, stream_sequences
 
+        if self.votes is not None:
+            raise UnsupportedError("--votes needs all documents at once, but --online reads them piece by piece.")
         if task.is_sequences:
             return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
         return stream(list(sources), **self._of_documents(labels, columns), **how)
@@ -251,6 +271,7 @@ class DataOptions:
             "text": self.texts,
             "label": self.label if labels else None,
             "columns": self.column or columns,
+            "evidence": self.evidence or (),
         }
 
     def _of_sequences(self, labels: bool, columns: Sequence[str]) -> dict[str, Any]:
@@ -264,8 +285,26 @@ class DataOptions:
             "blank": self.blank,
             "tokens": self.tokens,
             "tags": self.tags if labels else None,
-            "columns": list(dict.fromkeys([*(self.column or ()), *columns])),
+            "columns": list(dict.fromkeys([*(self.column or ()), *self._evidence, *columns])),
+            "numbers": {name: number for name, number in self._evidence.items() if number is not None},
         }
+
+    @property
+    def _evidence(self) -> dict[str, int | None]:
+        """Names of evidence of sequences, with the number of a CoNLL column, if there is one."""
+        found: dict[str, int | None] = {}
+        for given in self.evidence or ():
+            name, _, number = given.rpartition("=")
+            if not name:
+                found[given] = None
+                continue
+            try:
+                found[name] = int(number)
+            except ValueError:
+                raise DataError(
+                    f"--evidence {given!r} must be a field, or NAME=N with the number of a CoNLL column, such as pos=1."
+                ) from None
+        return found
 
     @property
     def _label_column(self) -> int | None:
@@ -284,7 +323,8 @@ _REMEMBERED = ("text", "label", "tokens", "tags", "token_column", "label_column"
 """The options that name fields, which a model remembers."""
 
 UnlabelledData = Annotated[
-    DataOptions, Only("format", "column", "delimiter", "text", "tokens", "token_column", "blank")
+    DataOptions,
+    Only("format", "column", "evidence", "votes", "delimiter", "text", "tokens", "token_column", "blank"),
 ]
 
 

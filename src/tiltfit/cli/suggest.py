@@ -76,7 +76,6 @@ def _suggest(
 ) -> Suggestions:
     from tiltfit import load
     from tiltfit import suggest as find
-    from tiltfit.data.sequences import as_sequences
 
     stated = read_constraints(constraints)
     fitted: Any = None if model is None else load(model)
@@ -87,7 +86,7 @@ def _suggest(
     rows = reading.read(kind, data, labels=not ignore_labels, columns=columns)
     known = {"model": fitted, "constraints": stated, "classes": declared_classes(kind, classes, rows)}
     with located(kind, rows):
-        X: Any = as_sequences(rows.X) if kind.is_sequences else rows.X
+        X: Any = kind.read(rows.X) if kind.is_sequences else rows.X
         return find(X, None if ignore_labels else rows.y, **known, **options)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 # Options that mean nothing in the other task.
 _OWN: dict[str, tuple[str, ...]] = {
-    "classify": ("text", "label", "vectorizer", "refine"),
+    "classify": ("text", "label", "votes", "vectorizer", "refine"),
     "tag": (
         "tokens", "tags", "token_column", "label_column", "unlabelled", "blank", "lexicon", "min_count", "hashing",
         "weights", "boundaries", "valid_only",

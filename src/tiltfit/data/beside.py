@@ -105,7 +105,7 @@ def _with_evidence(inputs: I, given: Any) -> I:
             by_token[name] = _token_values(name, found, inputs)
         else:
             by_sequence[name] = _row_values(name, found, inputs)
-    return replace(inputs, columns=by_sequence, evidence=TableInputs(by_token))
+    return replace(inputs, columns=by_sequence, evidence=TableInputs({**inputs.evidence_columns, **by_token}))
 
 
 def _row_values(name: str, given: Any, inputs: Inputs) -> npt.NDArray[Any]:

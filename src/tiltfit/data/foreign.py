@@ -24,6 +24,24 @@ def tokens_of(document: Any) -> list[str]:
     return [token.text if token.text.strip() else BLANK for token in document]
 
 
+def found_in(documents: Sequence[Any]) -> dict[str, list[Any]]:
+    """What a pipeline found out about the tokens of all documents, as columns: ``ent`` (entities in BIO), ``lemma`` and
+    ``pos``. Those that it knows nothing of are left out."""
+    tokens = [token for document in documents for token in document]
+    columns = {
+        "ent": [_entity(token) for token in tokens],
+        "lemma": [getattr(token, "lemma_", None) or None for token in tokens],
+        "pos": [getattr(token, "pos_", None) or None for token in tokens],
+    }
+    return {name: values for name, values in columns.items() if any(value is not None for value in values)}
+
+
+def _entity(token: Any) -> str | None:
+    """B-X, I-X or O; None where no entities were looked for."""
+    where = getattr(token, "ent_iob_", "") or None
+    return f"{where}-{token.ent_type_}" if where in ("B", "I") else where
+
+
 def is_dataset(X: object) -> bool:
     """Return whether X has columns by name, without being a mapping or a data frame."""
     # A column of a data frame may also be called column_names; it is not a list.

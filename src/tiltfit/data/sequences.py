@@ -20,7 +20,15 @@ import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.attributes import AttributeRows
-from tiltfit.data.foreign import dataset_columns, holds_lists, is_document, refuse_lazy, refuse_repeated, tokens_of
+from tiltfit.data.foreign import (
+    dataset_columns,
+    found_in,
+    holds_lists,
+    is_document,
+    refuse_lazy,
+    refuse_repeated,
+    tokens_of,
+)
 from tiltfit.data.inputs import LENGTH, Inputs, TableInputs, Unit, WordIndex, cut, is_missing, tokenise
 from tiltfit.data.votes import Votes
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
@@ -98,6 +106,11 @@ class Sequences(Inputs):
     @property
     def n_instances(self) -> int:
         return self.n_sequences
+
+    @property
+    def evidence_columns(self) -> Mapping[str, npt.NDArray[Any]]:
+        """Evidence by name, one value per token."""
+        return {} if self.evidence is None else {n: self.evidence.own_column(n) for n in self.evidence.column_names}
 
     @property
     def column_names(self) -> Collection[str]:
@@ -234,10 +247,18 @@ def as_sequences(X: object, *, allow_empty: bool = True) -> Sequences:
     elif isinstance(X, HoldsSequences):
         found = X.sequences()
     else:
-        found = Sequences(*_flatten(X, "X"))
+        found = Sequences(*_flatten(X, "X"), evidence=_found_in(X))
     if not allow_empty:
         _refuse_empty(found)
     return found
+
+
+def _found_in(X: Any) -> TableInputs | None:
+    """What documents of spaCy bring along for conditions."""
+    if not is_document(next(iter(X), None)) or not all(map(is_document, X)):
+        return None
+    columns = found_in(X)
+    return TableInputs({name: np.array(values, dtype=object) for name, values in columns.items()}) if columns else None
 
 
 def _refuse_empty(sequences: Sequences) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from tiltfit.arguments import whole
 from tiltfit.data.readers import source
-from tiltfit.data.readers.record import Record, Refusal, Survey, Tagged, Vocabulary, problem
+from tiltfit.data.readers.record import Record, Refusal, Survey, Tagged, Value, Vocabulary, problem
 from tiltfit.data.readers.source import scan
 from tiltfit.errors import DataError, DataFileError, did_you_mean
 
@@ -37,6 +37,7 @@ class Columns:
 
     ``delimiter``: what stands between columns; None: tabs if the first line has one, else spaces.
     ``unlabelled``: labels that mean "unlabelled", beside the empty one.
+    ``named``: names and numbers of further columns to read.
     ``blank``: what to do with a line whose token is blank: ``error``, ``skip`` it, or ``replace`` the token by
     ``replacement``.
     """
@@ -47,6 +48,7 @@ class Columns:
     unlabelled: frozenset[str] = frozenset()
     blank: str = "error"
     replacement: str = "_"
+    named: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("token", "label"):
@@ -94,6 +96,7 @@ class _Sequence:
         self._begin = self._start = 0  # its first line, and that of its first token
         self._tokens: list[str] = []
         self._tags: list[str | None] = []
+        self._others: list[tuple[str, ...]] = []
         self._size = 0
         self._broken = False
 
@@ -105,13 +108,15 @@ class _Sequence:
         if flaw is not None or layout is None:  # the latter is so before the first line that is text
             return flaw and self._refusal(flaw.error)
         try:
-            pair = layout.split(number, line)
+            found = layout.split(number, line)
         except DataFileError as error:
             return self._refusal(error)
-        if pair is not None:
+        if found is not None:
             self._start = self._start or number
-            self._tokens.append(pair[0])
-            self._tags.append(pair[1])
+            token, tag, others = found
+            self._tokens.append(token)
+            self._tags.append(tag)
+            self._others.append(others)
             self._size += len(line)
             if self._size > source.MAX_LINE:
                 why = f"the sequence is longer than {source.MAX_LINE:,} characters. A blank line ends a sequence."
@@ -125,7 +130,7 @@ class _Sequence:
 
     def _refusal(self, error: DataFileError) -> Refusal:
         self._broken = True
-        self._tokens, self._tags = [], []
+        self._tokens, self._tags, self._others = [], [], []
         return Refusal(error, f"The sequence from line {self._begin} up to the next blank line is left out.")
 
     def finished(self) -> Tagged | None:
@@ -133,7 +138,8 @@ class _Sequence:
         if not self._tokens:
             return None
         known = any(tag is not None for tag in self._tags)
-        return Record(self._place, self._start, None, self._tokens, self._tags if known else None)
+        columns: tuple[Value, ...] = tuple([*column] for column in zip(*self._others, strict=True))
+        return Record(self._place, self._start, None, self._tokens, self._tags if known else None, columns)
 
 
 class _Layout:
@@ -155,6 +161,7 @@ class _Layout:
                 "(on the command line: --token-column, --label-column).",
             )
         self._marks = columns.unlabelled | {""}
+        self._named = [self._resolve(f"column {name!r}", number) for name, number in columns.named]
 
     @staticmethod
     def of(place: str, number: int, line: str, columns: Columns) -> _Layout:
@@ -170,11 +177,12 @@ class _Layout:
             self._first,
             f"there is no column {number} for the {role}: the line has {self._width} "
             f"({'separated by ' + repr(self._delimiter) if self._delimiter else 'separated by spaces'}). "
-            f"Name another one (on the command line: --{role}-column); 0 is the first, -1 the last.",
+            f"Name another one (on the command line: {'--evidence' if ' ' in role else f'--{role}-column'}); 0 is the "
+            "first, -1 the last.",
         )
 
-    def split(self, number: int, line: str) -> tuple[str, str | None] | None:
-        """Token and label of a line; None if it is to be skipped."""
+    def split(self, number: int, line: str) -> tuple[str, str | None, tuple[str, ...]] | None:
+        """Token, label and named columns of a line; None if it is to be skipped."""
         _refuse_returns(self._place, number, line)
         cells = _cells(line, self._delimiter)
         if len(cells) != self._width:
@@ -191,7 +199,8 @@ class _Layout:
                 raise self._blank(number, token)
             token = self._columns.replacement
         label = cells[self.label].strip() if self.label is not None else ""
-        return self._vocabulary.take(token, number, f"column {self.token}"), None if label in self._marks else label
+        token = self._vocabulary.take(token, number, f"column {self.token}")
+        return token, None if label in self._marks else label, tuple(cells[k].strip() for k in self._named)
 
     def _blank(self, number: int, token: str) -> Exception:
         return problem(

@@ -230,7 +230,8 @@ def with_numbers(records: Sequence[R], numeric: Sequence[bool]) -> Sequence[R]:
 def _number(cell: Value, numeric: bool) -> Value:
     if cell is None or not numeric:
         return cell
-    return int(cell) if _WHOLE.fullmatch(cast(str, cell)) else float(cell)
+    text = cast(str, cell)
+    return int(text) if _WHOLE.fullmatch(text) else float(text)
 
 
 def numeric_columns(records: Sequence[Record[Any, Any]], n: int) -> list[bool]:

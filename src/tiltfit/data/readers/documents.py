@@ -51,6 +51,7 @@ def read(
     text: str | Sequence[str] = "text",
     label: str | None = "label",
     columns: Sequence[str] = (),
+    evidence: Sequence[str] = (),
     identifier: str = "id",
     delimiter: str | None = None,
     rows: bool = False,
@@ -61,14 +62,14 @@ def read(
     A source is a JSONL, CSV, TSV, Excel or Parquet file or a text folder (``folder/<label>/*.txt``), plain or
     compressed (gzip, bzip2, xz, Zstandard), or ``"-"`` for standard input. ``format="auto"`` goes by the suffix;
     input without one must begin like JSONL. A missing, null or empty label means unlabelled; ``label=None`` reads no
-    labels. ``columns`` are further fields to read: X is then a table. Every problem is a DataFileError with file, line
-    and why.
+    labels. ``columns`` are further fields to read: X is then a table. ``evidence``: fields for conditions alone; X is
+    then a ``WithEvidence``. Every problem is a DataFileError with file, line and why.
 
     The texts of several fields are joined, a line each; in a table they are called ``text``. ``rows=True`` also keeps
     each row as it stands in the file. A label field with another name than the usual one must be in some source, unless
     it is ``optional``.
     """
-    return _request(source, format, text, label, columns, identifier, delimiter, rows, optional).read()
+    return _request(source, format, text, label, columns, evidence, identifier, delimiter, rows, optional).read()
 
 
 def stream(
@@ -82,6 +83,7 @@ def stream(
     text: str | Sequence[str] = "text",
     label: str | None = "label",
     columns: Sequence[str] = (),
+    evidence: Sequence[str] = (),
     identifier: str = "id",
     delimiter: str | None = None,
     rows: bool = False,
@@ -108,7 +110,7 @@ def stream(
     ...     [chunk.X for chunk in documents], documents.taken, documents.rejected
     ([['a', 'b'], ['d']], 3, 1)
     """
-    request = _request(sources, format, text, label, columns, identifier, delimiter, rows)
+    request = _request(sources, format, text, label, columns, evidence, identifier, delimiter, rows)
     return DocumentStream(request, size, on_error, skip, step, numeric)
 
 
@@ -198,6 +200,7 @@ def _request(
     text: str | Sequence[str],
     label: str | None,
     columns: Sequence[str],
+    evidence: Sequence[str],
     identifier: str,
     delimiter: str | None,
     rows: bool,
@@ -207,12 +210,12 @@ def _request(
     if not texts or len(set(texts)) < len(texts):
         raise DataError(f"text={text!r} must name one field, or several different ones to join.", parameter="text")
     main = text_column(texts)
-    extra = tuple(name for name in dict.fromkeys(several(columns)) if name != main)
-    if main not in texts and main in several(columns):
+    extra = tuple(name for name in dict.fromkeys([*several(columns), *several(evidence)]) if name != main)
+    if main not in texts and main in (*several(columns), *several(evidence)):
         raise DataError(f"The texts that are joined are called {main!r}, so there cannot be a column {main!r} besides.")
     if label is not None and label in (*texts, *extra):
         raise DataError(f"The field {label!r} cannot be the label and an input at once.")
-    fields = Fields(texts[0], label, identifier, extra, texts[1:], rows, optional)
+    fields = Fields(texts[0], label, identifier, extra, texts[1:], rows, optional, several(evidence))
     return DocumentRequest(names_of(source), format, fields, delimiter)
 
 

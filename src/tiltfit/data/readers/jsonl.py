@@ -18,6 +18,7 @@ from tiltfit.data.readers.record import (
     Fields,
     Record,
     Refusal,
+    Scalar,
     Survey,
     Tagged,
     Tags,
@@ -157,8 +158,17 @@ def sequence_of(vocabulary: Vocabulary, place: str, number: int, item: dict[str,
     """The sequence that an object stands for. ``fields.text`` names the tokens, ``fields.label`` the tags."""
     tokens = _tokens(place, number, item, fields.text, vocabulary)
     tags = None if fields.label is None else _tags(place, number, item.get(fields.label), fields.label, len(tokens))
-    columns = _columns(place, number, item, fields)
+    columns = tuple(_by_token(place, number, name, item.get(name), len(tokens)) for name in fields.columns)
     return Record(place, number, _identifier(place, number, item.get(fields.identifier)), tokens, tags, columns)
+
+
+def _by_token(place: str, number: int, name: str, value: Any, n: int) -> Value:
+    """The value of a column of sequences: one, or a list with one for each token."""
+    if type(value) is not list:
+        return _value(place, number, name, value)
+    if len(value) != n:
+        raise problem(place, number, f"{n} tokens, but {len(value)} values of {name!r}. Give one value per token.")
+    return [cast(Scalar, _value(place, number, name, part)) for part in value]
 
 
 def _tokens(place: str, number: int, item: dict[str, Any], name: str, vocabulary: Vocabulary) -> list[str]:

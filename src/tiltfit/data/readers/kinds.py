@@ -22,7 +22,8 @@ _SHOWN = 40  # characters of a cell in a message
 _TEXT = "text"
 _BOOLEAN = "true or false"
 LABEL_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: "an integer", str: _TEXT}
-_COLUMN_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: NUMBER, float: NUMBER, str: _TEXT}
+_LISTS = "a list with a value for each token"
+_COLUMN_KINDS: Mapping[type, str] = {bool: _BOOLEAN, int: NUMBER, float: NUMBER, str: _TEXT, list: _LISTS}
 
 
 class LabelKind:
@@ -161,7 +162,5 @@ def column_values(name: str, j: int, records: Sequence[Record[Any, Any]], *, num
 
 
 def objects(values: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """The values as an array. ``np.array(values, dtype=object)`` would look inside them; filling does not."""
-    array = np.empty(len(values), dtype=np.object_)
-    array[:] = values
-    return array
+    """The values as an array. ``np.array(values, dtype=object)`` would look inside them."""
+    return np.fromiter(values, dtype=np.object_, count=len(values))

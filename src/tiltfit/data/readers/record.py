@@ -17,7 +17,8 @@ _FIELDS, _FIELD = 4096, 200  # names of fields that are remembered, and their le
 _KNOWN, _TOKEN = 1 << 14, 100  # the same of tokens
 
 Label = str | int | bool
-Value = str | int | float | bool | None
+Scalar = str | int | float | bool | None
+Value = Scalar | list[Scalar]  # lists: one value per token
 Tags = Sequence[Label | None] | None
 
 T = TypeVar("T")
@@ -28,7 +29,8 @@ Y = TypeVar("Y")
 @dataclass(frozen=True)
 class Fields:
     """Names of the fields to read. ``label=None`` reads no labels. ``more``: further fields of texts, which are joined
-    to the first. ``rows``: each record also keeps its whole row. ``optional``: no source need have the label."""
+    to the first. ``rows``: each record also keeps its whole row. ``optional``: no source need have the label.
+    ``evidence``: those of ``columns`` that conditions look at and the model does not."""
 
     text: str = "text"
     label: str | None = "label"
@@ -37,6 +39,7 @@ class Fields:
     more: tuple[str, ...] = ()
     rows: bool = False
     optional: bool = False
+    evidence: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ from typing import Any, ClassVar, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from tiltfit.data.beside import WithEvidence
+from tiltfit.data.foreign import holds_lists
 from tiltfit.data.readers.delimited import CELLS, numeric_columns, with_numbers
 from tiltfit.data.readers.jsonl import jsonl_records
 from tiltfit.data.readers.kinds import LabelKind, column_values
@@ -191,8 +193,11 @@ class Request(ABC, Generic[R, D]):
         columns = {
             name: column_values(name, j, records, numeric=name in numeric) for j, name in enumerate(self.fields.columns)
         }
+        lists = {name for name, values in columns.items() if holds_lists(values)}
+        beside = {name: columns.pop(name) for name in self.fields.columns if name in {*self.fields.evidence, *lists}}
+        X: Any = {self.column: self.gather(contents), **columns} if columns else contents
         found: D = self.dataset(
-            X={self.column: self.gather(contents), **columns} if columns else contents,
+            X=WithEvidence(X, beside) if beside else X,
             y=self.gather([record.label for record in records]) if labels else None,
             ids=_identifiers(surveys, held, numbers),
             origins=[record.origin for record in records],

@@ -4,11 +4,12 @@ chunks."""
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from tiltfit.data.beside import apart
 from tiltfit.data.readers.chunks import ChunkStream
 from tiltfit.data.readers.conll import Columns, conll_sequences
 from tiltfit.data.readers.jsonl import sequence_of
@@ -22,19 +23,21 @@ SEQUENCE_FORMATS = ("auto", "conll", "jsonl", "parquet")
 
 
 @dataclass(frozen=True)
-class SequenceDataset(Instances[list[list[str]] | dict[str, Any], list[Tags]]):
+class SequenceDataset(Instances[Any, list[Tags]]):
     """Sequences as a tagger takes them.
 
     ``X`` is a list of token lists or, when columns were asked for, a mapping of ``tokens`` and the columns, one value
-    per sequence. ``y`` has a list of tags for each sequence, with None where a token is unlabelled, or None if
-    the whole sequence is; it is None if no source has tags. ``origins`` says where each sequence starts;
-    ``sources`` are the files, ``formats`` theirs.
+    per sequence; with evidence of tokens a ``WithEvidence``. ``y`` has a list of tags for each sequence, with None
+    where a token is unlabelled, or None if the whole sequence is; it is None if no source has tags. ``origins`` says
+    where each sequence starts; ``sources`` are the files, ``formats`` theirs.
     """
 
     @property
     def tokens(self) -> list[list[str]]:
         """The token lists."""
-        return self.X["tokens"] if isinstance(self.X, dict) else self.X
+        X = apart(self.X).X
+        found: list[list[str]] = X["tokens"] if isinstance(X, dict) else X
+        return found
 
 
 def read_sequences(
@@ -50,6 +53,7 @@ def read_sequences(
     tokens: str = "tokens",
     tags: str | None = "tags",
     columns: Sequence[str] = (),
+    numbers: Mapping[str, int] | None = None,
     identifier: str = "id",
 ) -> SequenceDataset:
     """Read sequences, and their tags where there are any, from one or several files.
@@ -62,9 +66,12 @@ def read_sequences(
     ``delimiter`` stands between them (None: tabs, or else spaces), ``unlabelled`` are labels that mean there is none,
     and ``blank`` says what to do with a line whose token is blank (spaces or control characters): "error", "skip", or
     "replace" it by ``replacement``.
-    JSONL and Parquet: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields.
+    ``numbers``: names of further columns, with their numbers.
+    JSONL and Parquet: ``tokens``, ``tags``, ``columns`` and ``identifier`` name the fields. Columns that hold a
+    list with a value for each token become evidence, as those in ``numbers`` do: X is then a ``WithEvidence``.
     """
-    layout = Columns(token, label, delimiter, frozenset(several(unlabelled)), blank, replacement)
+    named = tuple((numbers or {}).items())
+    layout = Columns(token, label, delimiter, frozenset(several(unlabelled)), blank, replacement, named)
     return _request(source, format, layout, tokens, tags, columns, identifier).read()
 
 
@@ -85,6 +92,7 @@ def stream_sequences(
     tokens: str = "tokens",
     tags: str | None = "tags",
     columns: Sequence[str] = (),
+    numbers: Mapping[str, int] | None = None,
     identifier: str = "id",
 ) -> SequenceStream:
     """Read sequences as ``read_sequences`` does, ``size`` at a time: an iterator over data sets.
@@ -92,7 +100,8 @@ def stream_sequences(
     ``size``, ``on_error``, ``skip`` and ``step`` are those of ``stream``. A line of CoNLL columns that cannot be used
     makes its whole sequence malformed, up to the next blank line.
     """
-    layout = Columns(token, label, delimiter, frozenset(several(unlabelled)), blank, replacement)
+    named = tuple((numbers or {}).items())
+    layout = Columns(token, label, delimiter, frozenset(several(unlabelled)), blank, replacement, named)
     request = _request(sources, format, layout, tokens, tags, columns, identifier)
     return SequenceStream(request, size, on_error, skip, step)
 
@@ -135,9 +144,13 @@ class SequenceRequest(Request[Tagged, SequenceDataset]):
             if survey.format != "conll":
                 yield from self.objects(survey, raw, partial(sequence_of, Vocabulary(survey.place)))
                 return
-            if self.fields.columns:
-                names = ", ".join(self.fields.columns)
-                raise DataFileError(f"{survey.place}: only JSONL and Parquet have columns of sequences ({names}).")
+            survey.fields.update(self.fields.columns)
+            unnamed = [name for name in self.fields.columns if name not in dict(self.layout.named)]
+            if unnamed:
+                raise DataFileError(
+                    f"{survey.place}: CoNLL columns have no names. Say the number of {unnamed[0]!r}: numbers= (on the "
+                    f"command line: --evidence {unnamed[0]}=N)."
+                )
             yield from conll_sequences(survey, raw, self.layout)
 
     def content(self, record: Tagged) -> tuple[object, ...]:
@@ -166,7 +179,9 @@ def _request(
     identifier: str,
 ) -> SequenceRequest:
     tags = tags if layout.label is not None else None
-    fields = Fields(tokens, tags, identifier, tuple(dict.fromkeys(several(columns))))
+    # Those of CoNLL come first, in the order of the layout.
+    wanted = dict.fromkeys([*(name for name, _ in layout.named), *several(columns)])
+    fields = Fields(tokens, tags, identifier, tuple(wanted))
     return SequenceRequest(names_of(source), format, fields, layout)
 
 
