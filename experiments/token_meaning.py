@@ -95,7 +95,7 @@ def table() -> str:
 
 
 def main() -> int:
-    page, found = PAGE.read_text(encoding="utf-8"), table()
+    found, page = table(), PAGE.read_text(encoding="utf-8")
     begin, end = "<!-- written by python -m experiments.token_meaning -->\n", "<!-- end -->"
     new, n = re.subn(f"(?s){begin}.*?{end}", lambda _: f"{begin}{found}\n{end}", page)
     if n != 1:

@@ -156,14 +156,14 @@ def test_the_objective_is_that_of_the_loss_on_its_scores():
     options = {"transitions": {"before": {}}, "features": TokenTemplates.only()}
     ours = tagger(made(Recurrent), **options).fit(ADS, TAGS, features=VECTORS)
     factor = ours.encoder_.vectors.factor
-    module = ours.network_.double()
+    module = ours.estimator_.double()
     with torch.no_grad():
         scores = np.concatenate([module(torch.as_tensor(factor * V)).numpy() for V in VECTORS])
     transitions = ours.weights_[-4:].reshape(2, 2)
     loss = objective(SAID, ADS, TAGS, classes=CLASSES)
     value = loss.value_and_grad(scores, transitions)[0]
     ridge = 0.5 * np.sum(ours.weights_**2)
-    assert ours.objective_ == pytest.approx(value + ridge, rel=1e-4)  # network_ has the 32 bits of the module
+    assert ours.objective_ == pytest.approx(value + ridge, rel=1e-4)  # estimator_ has the 32 bits of the module
     p = np.concatenate(ours.predict_marginals(ADS, features=VECTORS))
     np.testing.assert_allclose(loss.proba(scores, transitions), p, atol=1e-5)
     assert ours.predict(ADS, features=VECTORS) == loss.decode(scores, transitions)
@@ -215,8 +215,8 @@ def test_the_module_that_was_given_stays_as_it_is():
     found = tagger(module).fit(ADS, TAGS, features=VECTORS)
     assert module.training
     assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
-    assert not any(torch.equal(before[name], value) for name, value in found.network_.state_dict().items())
-    assert next(found.network_.parameters()).dtype == torch.float32
+    assert not any(torch.equal(before[name], value) for name, value in found.estimator_.state_dict().items())
+    assert next(found.estimator_.parameters()).dtype == torch.float32
     assert not hasattr(found, "coef_")
 
 
@@ -235,7 +235,7 @@ def test_reports_projections_scores_and_options(fitted):
 
 
 def test_the_fit_goes_on_from_a_trained_network(fitted):
-    again = tagger(fitted.network_).fit(ADS, TAGS, features=VECTORS)
+    again = tagger(fitted.estimator_).fit(ADS, TAGS, features=VECTORS)
     assert again.objective_ == pytest.approx(fitted.objective_, rel=1e-2)
 
 
@@ -270,11 +270,11 @@ def test_what_is_not_trained_is_kept_in_the_file(tmp_path):
         return module
 
     found = tagger(half(0.3)).fit(ADS, TAGS, features=VECTORS)
-    assert torch.all(found.network_[0].weight == 0.3)
+    assert torch.all(found.estimator_[0].weight == 0.3)
     found.save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
     again.model = half(0.7)
-    assert torch.all(again.network_[0].weight == 0.3)
+    assert torch.all(again.estimator_[0].weight == 0.3)
     for a, b in zip(
         again.predict_marginals(ADS, features=VECTORS), found.predict_marginals(ADS, features=VECTORS), strict=True
     ):
@@ -386,7 +386,7 @@ def test_a_network_needs_vectors_and_a_tagger():
     with pytest.raises(UnsupportedError, match="is not supported"):
         tagger(torch.nn.Linear).fit(ADS, TAGS, features=VECTORS)
     with pytest.raises(AttributeError, match="not a network"):
-        _ = TiltTagger(classes=CLASSES).fit(ADS, ALL_TAGS).network_
+        _ = TiltTagger(classes=CLASSES).fit(ADS, ALL_TAGS).estimator_
 
 
 def test_sequences_of_new_lengths(fitted):

@@ -115,7 +115,7 @@ class TiltTagger(TiltEstimator):
         Weights of attributes, and their names (``hash 0`` and so on if hashed).
     transitions_, transition_names_ : array (attributes of edges × classes × classes), array of str
         Weights of transitions.
-    network_ : ``torch.nn.Module``
+    estimator_ : ``torch.nn.Module``
         With a module as ``model``: a copy with the weights that were learned (and no ``coef_``).
     sharpness_ : pair of floats
         What the weights of attributes and of transitions were multiplied by.
@@ -292,7 +292,7 @@ class TiltTagger(TiltEstimator):
         return np.array(self.names_, dtype=object)
 
     @property
-    def network_(self) -> Any:
+    def estimator_(self) -> Any:
         """A copy of the module that was given as ``model=``, with the weights that were learned."""
         check_is_fitted(self)
         if self.token_network_ is None:

@@ -67,7 +67,7 @@ def prepared(tagger: Any) -> TokenNetwork | None:
     network = TokenNetwork.of(model)
     for name, usual, cure in (
         ("penalize_intercept", True, "alpha= is the ridge on all of its weights"),
-        ("warm_start", False, "training starts from the weights of the module: pass model=tagger.network_ to go on"),
+        ("warm_start", False, "training starts from the weights of the module: pass model=tagger.estimator_ to go on"),
     ):
         if getattr(tagger, name) != usual:
             raise UnsupportedError(
