@@ -13,6 +13,7 @@ from tests.cli.ads import CONSTRAINTS, ads, conll, document, jsonl, refused, run
 
 from tiltfit import TiltTagger, load
 from tiltfit.data.readers import read_sequences
+from tiltfit.features.vectors import ENCODERS
 from tiltfit.report.segments import score_tags
 
 # train ------------------------------------------------------------------------------------------------------------
@@ -96,6 +97,22 @@ def test_attributes_can_be_hashed(tagging: Path, tmp_path: Path) -> None:
     assert "--hashing 0 must be an integer" in refused(*base, "--hashing", 0)
     assert "--min-count 2 with --hashing 64" in refused(*base, "--hashing", 64, "--min-count", 2)
     assert "--hashing is to label tokens" in refused("train", tagging / "texts.jsonl", "-o", "m.tilt", "--hashing", 64)
+
+
+def test_vectors_stand_beside_attributes(tagging: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Letters:
+        def encode(self, words: list[str]) -> Any:
+            return np.array([[word.count(letter) - 0.5 for letter in "aeo"] for word in words])
+
+    monkeypatch.setitem(ENCODERS._entries, "letters", Letters)
+    base = ["train", tagging / "train.conll", "-o", tmp_path / "m.tilt"]
+    document(*base, "--vectors", "letters")
+    tagger = load(tmp_path / "m.tilt")
+    assert tagger.features.vectors == "letters"
+    assert tagger.attribute_names_[:3].tolist() == ["vector 0", "vector 1", "vector 2"]
+    assert len(document("predict", tmp_path / "m.tilt", tagging / "test.conll")["predictions"]) == 20
+    assert "There is no encoder 'lettres'" in refused(*base, "--vectors", "lettres")
+    assert "--vectors is to label tokens" in refused("train", tagging / "texts.jsonl", "-o", "m.tilt", "--vectors", "a")
 
 
 def test_lexicons_that_cannot_be_read(tagging: Path, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ _OWN: dict[str, tuple[str, ...]] = {
     "classify": ("text", "label", "votes", "vectorizer", "refine"),
     "tag": (
         "tokens", "tags", "token_column", "label_column", "unlabelled", "blank", "lexicon", "min_count", "hashing",
-        "weights", "boundaries", "valid_only",
+        "vectors", "weights", "boundaries", "valid_only",
     ),
 }  # fmt: skip
 _FORMATS = {"csv": "classify", "tsv": "classify", "xlsx": "classify", "folder": "classify", "conll": "tag"}

@@ -87,6 +87,9 @@ class TrainingOptions:
         panel=TAGGER,
     )
     min_count: int | None = option(None, "Drop attributes that occur less often.", panel=TAGGER)
+    vectors: str | None = option(
+        None, "The name of an encoder, such as static: a vector of every token beside its attributes.", panel=TAGGER
+    )
     hashing: int | None = option(
         None, "Hash attributes into this many columns: no vocabulary is learned.", panel=TAGGER
     )
@@ -138,7 +141,8 @@ class TrainingOptions:
             if name in lists:
                 raise DataError(f"--lexicon names the list {name!r} twice. Give each its own name.")
             lists[name] = read_words(path)
-        features = {"lexicons": lists or None, "min_count": self.min_count, "hashing": self.hashing}
+        features: dict[str, Any] = {name: getattr(self, name) for name in ("min_count", "hashing", "vectors")}
+        features["lexicons"] = lists or None
         return {name: value for name, value in features.items() if value is not None}
 
 
@@ -289,8 +293,8 @@ _VALUES = {"solver": ("online", "auto"), "vectorizer": ("hashing", "auto"), "wei
 # Options that a model to continue from has fixed.
 _FIXED = (
     "constraints", "classes", "model", "method", "method_option", "alpha", "beta", "gamma", "scale", "seed",
-    "no_revise", "free_intercepts", "vectorizer", "lexicon", "hashing", "weights", "inference", "valid_only",
-    "boundaries", *_LEARNER,
+    "no_revise", "free_intercepts", "vectorizer", "lexicon", "vectors", "hashing", "weights", "inference",
+    "valid_only", "boundaries", *_LEARNER,
 )  # fmt: skip
 
 
