@@ -178,8 +178,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     refinement_ : ``Refinement`` or None
         What the second stage changed, and what it cost. ``print`` it.
     constraint_report_ : ``ConstraintReport``
-        For each constraint: target, expectation under the model and under q, share of the predicted labels, pull,
-        price, support. ``print`` it.
+        For each constraint, and for each share that was assumed of a class that others had swallowed: target,
+        expectation under the model and under q, share of the predicted labels, pull, price, support. ``print`` it.
 
     Examples
     --------
@@ -518,7 +518,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         if not found.is_kept:
             self._keep_encoder(first, n_columns)
             model = plain
-        return model, model, replace(kept, note=str(self.refinement_))
+        note = f"{fit.note}; {self.refinement_}" if fit.note else str(self.refinement_)
+        return model, model, replace(kept, note=note)
 
     @property
     def _sees_words_alone(self) -> bool:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import logging
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
@@ -40,6 +41,7 @@ from tiltfit.errors import (
 from tiltfit.estimators.development import development_set, naming_dev, parts
 from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.encoders import Matrix
+from tiltfit.estimators.even_shares import evened, states_shares
 from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
@@ -139,13 +141,13 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
         kind, method = kind_of(options.model), options.method
-        occupied = options.solver != "online" and kind.linear
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
-        self.inference_, self.model_, self.weights_ = self._inference_settings(), options.model, None
-        self.fields_ = None
+        self.inference_, self.model_ = self._inference_settings(), options.model
+        self.weights_ = self.fields_ = None
         self._keep_encoder(encoder, matrix.shape[1])
+        occupied = options.solver != "online" and kind.linear
         plain = self._model(apart(X).X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
         model = self._made(plain)
         sample = replace(sample, structure=plain.structure)
@@ -167,20 +169,22 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         development = self._development(kept_aside, patience, plain)
         if method.name == "ap" and (given is not None or self.init is None):
             given, training = self._fitted_first(training, sample, options, revisions, given, development)
-        del inputs, sample, matrix  # indexes are as large as X, and nobody looks at them any more
+        # Indexes are as large as X, and mostly nobody looks at them any more.
+        again = partial(self._ground_again, sample, plain, options, revisions) if options.evens else None
+        del inputs, sample, matrix
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
             scored = development is not None
+            training, fit = self._evened(training, fit, again, options, scored=scored)
+            grounded = training.grounded
             plain, model, fit = self._refined(apart(X).X, (plain, model), training, fit, options, scored=scored)
-            if model is not problem.model:
-                problem = replace(problem, model=model, alpha=self.ridge(model))
-            fit = self._sharpen(problem, fit, options)
-        del problem, training  # and their copy of the rows that matter
+            fit = self._sharpen(training.problem, model, fit, options)
+        del problem, training, again  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
-        self.constraints_, self.revisions_, self.stream_ = constraints, revisions, stream
+        self.constraints_, self.revisions_, self.stream_ = grounded.constraints, revisions, stream
         self.strength_ = replace(options.strength, rates=grounded.rates)
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
         self._keep(fit, plain, self._report(grounded, model, fit, roles), grounded.keys)
@@ -200,9 +204,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self.prices_ = dict(zip(keys, fit.projection.prices.tolist(), strict=True)) if fit.projection else {}
         self.constraint_report_ = replace(report, note=self.sharpening_.sentence)
 
-    def _sharpen(self, problem: Problem, fit: Fit, options: Options) -> Fit:
-        """The fit with its weights times their sharpness, and q projected anew from there. Objective and history stay
-        those of the fit."""
+    def _sharpen(self, problem: Problem, model: Model, fit: Fit, options: Options) -> Fit:
+        """The fit of ``model`` with its weights times their sharpness, and q projected anew from there. Objective and
+        history stay those of the fit. ``problem``: that of the first stage, which may have another model."""
+        if model is not problem.model:
+            problem = replace(problem, model=model, alpha=self.ridge(model))
         chosen = options.sharpen if isinstance(options.sharpen, Sharpness) else Sharpness()
         second = self.refinement_ is not None and self.refinement_.is_kept  # its objective is not that of Eq. 6
         if options.sharpen == "auto" and options.method.name == "ap" and not (options.is_generative or second):
@@ -294,6 +300,31 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             instances=conflict.instances,
         )
         return replace(grounded, constraints=constraints)
+
+    def _ground_again(
+        self, sample: Sample, model: LogLinear, options: Options, revisions: Revisions, constraints: ConstraintSet
+    ) -> Grounded:
+        """As in the fit, which has warned of what there is to warn of."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TiltfitWarning)
+            return self._ground_to_fit(constraints, sample, model, options, revisions)
+
+    def _evened(
+        self,
+        training: Training,
+        fit: Fit,
+        again: Callable[[ConstraintSet], Grounded] | None,
+        options: Options,
+        *,
+        scored: bool,
+    ) -> tuple[Training, Fit]:
+        """The fit in which no class is swallowed, if that is the better one, and what it learned from. ``again``: how
+        other constraints apply to the data (None: classes may have any share). ``scored``: as for ``_refined``."""
+        if again is None or scored or states_shares(training.grounded.constraints):
+            return training, fit
+        run = Run(options.solver, options.max_iter, options.tol, callback=self.callback, options=options.method_options)
+        with one_blas_thread():
+            return evened(training, fit, again, options.method, run, words=self._sees_words_alone)
 
     def _solve(
         self,

@@ -147,6 +147,13 @@ class Options:
         return self.refine == "auto" and plain and self.solver != "online"
 
     @property
+    def evens(self) -> bool:
+        """True if classes that others have swallowed get a share again: of documents, where nobody has stated how
+        strong statements are."""
+        plain = self.model == DOCUMENTS.models[0] and self.method.name == "ap" and self.solver != "online"
+        return plain and self.strength.beta is None and self.strength.scale == "auto"
+
+    @property
     def is_generative(self) -> bool:
         """True if the model is one of p(x, y)."""
         return self.model in GENERATIVE

@@ -29,7 +29,7 @@ from tiltfit.language.constraint import Constraint
 from tiltfit.methods import vote
 from tiltfit.methods.descent import alternate_descending
 from tiltfit.methods.expectation_maximization import regularize
-from tiltfit.methods.history import CLOSE, LOOSE, WINDOW, Fit, Journal, Round, settled
+from tiltfit.methods.history import CLOSE, LOOSE, WINDOW, Fit, Journal, Round, after, settled
 from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.problem import Evaluation, Problem
@@ -112,22 +112,17 @@ def _join_late(first: Fit, problem: Problem, start: FloatArray, run: Run) -> Fit
     """
     begun, told = len(first.history), run.callback
     if told is not None:
-        run = replace(run, callback=lambda one: told(_after(one, begun)))
+        run = replace(run, callback=lambda one: told(after(one, begun)))
     rounds = 0 if first.stop is Stop.CALLBACK else max(0, min(LATE_ROUNDS, run.max_iter - begun))
     solve = alternate_sampled if problem.is_sampled else alternate
     found = solve(problem, start, replace(run, max_iter=rounds, tol=0.0))
     best = first.best_round if not found.best_round else found.best_round + begun
-    found = replace(found, history=(*first.history, *(_after(one, begun) for one in found.history)), best_round=best)
+    found = replace(found, history=(*first.history, *(after(one, begun) for one in found.history)), best_round=best)
     if found.stop in (Stop.CALLBACK, Stop.EARLY):
         return found
     if not first.converged:
         return replace(found, stop=first.stop, details=first.details, advice=first.advice)
     return replace(found, stop=Stop.LATE) if found.stop is Stop.MAX_ITER else found
-
-
-def _after(one: Round, begun: int) -> Round:
-    """A round as it is numbered after ``begun`` others."""
-    return replace(one, round=one.round + begun, max_iter=one.max_iter + begun)
 
 
 def _near_votes(training: Training, start: FloatArray, run: Run) -> Fit:

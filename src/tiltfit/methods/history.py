@@ -71,6 +71,11 @@ class Round:
         return replace(plain, **halves)  # type: ignore[arg-type]
 
 
+def after(one: Round, begun: int) -> Round:
+    """A round as it is numbered after ``begun`` others."""
+    return replace(one, round=one.round + begun, max_iter=one.max_iter + begun)
+
+
 Callback = Callable[[Round], bool | None]
 
 

@@ -93,19 +93,10 @@ def sharpness_of(
 
 
 def _by_statements(held: HeldOut, words: bool) -> Sharpness:
-    if not words or not sparse.issparse(held.nodes.X):
-        return Sharpness(why="the features are not words, so what a condition looks at cannot be left out")
-    if held.n_statements < LEAST_STATEMENTS:
-        return Sharpness(
-            why=f"too little to choose it by; {LEAST_STATEMENTS} statements that fire on {LEAST_FIRINGS} unlabelled "
-            f"documents, or {LEAST_LABELS} labels, would do"
-        )
-    if held.agreement < AGREEMENT:
-        return Sharpness(
-            why=f"the model is too weak to tell, since only {held.agreement:.1%} of the touched documents keep "
-            "their class without what it has learned from them"
-        )
-    s, what = nearest(held.statement_units(), 1.0), f"{held.n_statements} statements"
+    silence = held.silence(words)
+    if silence:
+        return Sharpness(why=silence)
+    s, what = nearest(held.statement_units(), 1.0), f"{len(held.often)} statements"
     return Sharpness(s, why=f"{what} do not ask for another" if s == 1.0 else f"chosen by {what}")
 
 
@@ -139,6 +130,23 @@ class HeldOut:
             return None
         return HeldOut(problem, nodes, weights, projection)
 
+    def silence(self, words: bool) -> str:
+        """Why statements cannot tell how good the model is; nothing where they can. ``words``: as for
+        ``sharpness_of``."""
+        if not words or not sparse.issparse(self.nodes.X):
+            return "the features are not words, so what a condition looks at cannot be left out"
+        if len(self.often) < LEAST_STATEMENTS:
+            return (
+                f"too little to choose it by; {LEAST_STATEMENTS} statements that fire on {LEAST_FIRINGS} unlabelled "
+                f"documents, or {LEAST_LABELS} labels, would do"
+            )
+        if self.agreement < AGREEMENT:
+            return (
+                f"the model is too weak to tell, since only {self.agreement:.1%} of the touched documents keep "
+                "their class without what it has learned from them"
+            )
+        return ""
+
     def at(self, rows: IntArray) -> Documents:
         """These documents, with ω·(q − p)/α of each: what it adds to the weights, per unit of a feature."""
         problem, few = self.problem, self.nodes.take(rows)
@@ -165,9 +173,9 @@ class HeldOut:
         return np.stack([log_softmax(s * scores, axis=1)[np.arange(len(rows)), labels] for s in GRID])
 
     @cached_property
-    def _often(self) -> IntArray:
-        """The statements that fire often enough, as numbers of the parts of the tilt; of several about the same
-        documents (the classes of a distribution, two bounds), the one with the largest price."""
+    def often(self) -> IntArray:
+        """The statements that fire often enough and not nearly everywhere, as numbers of the parts of the tilt; of
+        several about the same documents (the classes of a distribution, two bounds), the one with the largest price."""
         parts, n_unknown = self._fires, int(np.sum(self.problem.labels < 0))
         price = np.abs(self.projection.prices[self._parts.row])
         found: dict[bytes, int] = {}
@@ -189,23 +197,19 @@ class HeldOut:
         fires.sort_indices()
         return fires
 
-    @property
-    def n_statements(self) -> int:
-        """How many statements fire often enough, and not nearly everywhere."""
-        return len(self._often)
+    def statement_units(self, parts: IntArray | None = None) -> FloatArray:
+        """ℓ_k(s) of statements, values of ``GRID`` × statements. ``parts``: their numbers, by default ``often``."""
+        found = self._statements(self.often if parts is None else parts)
+        return np.stack([firing_likelihood(*statement) for statement in found], axis=1)
 
-    def statement_units(self) -> FloatArray:
-        """ℓ_k(s) of statements that fire often enough, values of ``GRID`` × statements."""
-        return np.stack([firing_likelihood(*statement) for statement in self._statements()], axis=1)
-
-    def _statements(self) -> Iterator[tuple[FloatArray, BoolArray, FloatArray]]:
+    def _statements(self, parts: IntArray) -> Iterator[tuple[FloatArray, BoolArray, FloatArray]]:
         """Of every statement: p_s(A|x) of some documents, without themselves and without what tells that it fires,
         whether it fires there, and how many documents each of them stands for."""
         problem, fires = self.problem, self._fires
         unknown = np.flatnonzero(problem.labels < 0)
         rows = thinned(unknown, _MOST_OTHERS)
         others = self.at(rows)
-        for part in thinned(self._often, _MOST_STATEMENTS):
+        for part in thinned(parts, _MOST_STATEMENTS):
             firing = problem.touched[fires.indices[fires.indptr[part] : fires.indptr[part + 1]]]
             on, off = self.at(thinned(firing, _MOST_FIRING)), np.isin(rows, firing, invert=True)
             telling = _telling(on.X, others.X, off)
