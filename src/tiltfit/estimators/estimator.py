@@ -177,10 +177,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         else:
             fit = self._solve(training, options, given, development)
-            scored = development is not None
-            training, fit = self._evened(training, fit, again, options, scored=scored)
+            training, fit = self._evened(training, fit, again, options, scored=development is not None)
             grounded = training.grounded
-            plain, model, fit = self._refined(apart(X).X, (plain, model), training, fit, options, scored=scored)
+            plain, model, fit = self._refined(
+                apart(X).X, (plain, model), training, fit, options, scored=development is not None
+            )
             fit = self._sharpen(training.problem, model, fit, options)
         del problem, training, again  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
