@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 import time
 from pathlib import Path
 
@@ -216,24 +216,18 @@ def test_pages_mark_what_was_found() -> None:
     assert found == ["On", "Colitis"]
 
 
-def test_time_does_not_depend_on_the_number_of_phrases() -> None:
-    """Ten times as many phrases take much less than ten times as long on the same text: a naive search does not."""
+def test_many_phrases_on_many_tokens() -> None:
+    """Against the set of all pairs of neighbours, in a time that a search phrase by phrase could not keep."""
     rng = np.random.default_rng(0)
-    names = np.array([f"w{k}" for k in range(20_000)])
-    documents = [" ".join(row) for row in names[rng.integers(20_000, size=(2_000, 50))]]
-    phrases = [" ".join(row) for row in names[rng.integers(20_000, size=(20_000, 2))]]
-    inputs = TextInputs(documents)
-    pattern = [re.compile(rf"\b{p}\b") for p in phrases[:20]]
-    few = lexicon(phrases[:20]).fires(inputs)
-    assert few.tolist() == [any(p.search(d) for p in pattern) for d in documents]
-
-    def seconds(n: int) -> float:
-        condition = lexicon(phrases[:n])
-        times = []
-        for _ in range(3):
-            began = time.perf_counter()
-            condition.fires(inputs)
-            times.append(time.perf_counter() - began)
-        return min(times)
-
-    assert seconds(20_000) < 5 * seconds(2_000)
+    names = np.array([f"w{k}" for k in range(2_000)])
+    rows = names[rng.integers(2_000, size=(4_000, 25))]
+    phrases = {tuple(row) for row in names[rng.integers(2_000, size=(20_000, 2))].tolist()}
+    condition, inputs = lexicon([" ".join(phrase) for phrase in phrases]), as_sequences(rows.tolist())
+    began = time.perf_counter()
+    found = condition.fires(inputs).reshape(rows.shape)
+    assert time.perf_counter() - began < 5
+    hits = np.array([[pair in phrases for pair in itertools.pairwise(row)] for row in rows.tolist()])
+    wanted = np.zeros(rows.shape, dtype=bool)
+    wanted[:, :-1] |= hits
+    wanted[:, 1:] |= hits
+    np.testing.assert_array_equal(found, wanted)

@@ -258,7 +258,10 @@ class DataOptions:
         from tiltfit.data.readers import stream, stream_sequences
 
         if self.votes is not None:
-            raise UnsupportedError("--votes needs all documents at once, but --online reads them piece by piece.")
+            raise UnsupportedError(
+                "--votes needs all documents at once, but --online, and predict without --project, read them piece by "
+                "piece. Leave it out: predictions of the model alone need no votes."
+            )
         if task.is_sequences:
             return stream_sequences(list(sources), **self._of_sequences(labels, columns), **how)
         return stream(list(sources), **self._of_documents(labels, columns), **how)
