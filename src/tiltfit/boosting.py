@@ -16,9 +16,7 @@ import numpy as np
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.objective import Objective
-
-_LEAST = 1e-16
-"""Of the Hessian: boosters divide by sums of it."""
+from tiltfit.learners.boosters import gradient_and_hessian
 
 
 def booster_objective(objective: Objective) -> Callable[[Any, Any], tuple[FloatArray, FloatArray]]:
@@ -53,8 +51,7 @@ def booster_objective(objective: Objective) -> Callable[[Any, Any], tuple[FloatA
         one = found.ndim == 1 and objective.shape == (len(found), 2)
         if one:
             found = np.column_stack([np.zeros_like(found), found])
-        _, gradient = objective.value_and_grad(found)
-        hessian = np.maximum(objective.hess(found), _LEAST)
+        gradient, hessian = gradient_and_hessian(objective, found)
         return (gradient[:, 1], hessian[:, 1]) if one else (gradient, hessian)
 
     return called

@@ -14,12 +14,16 @@ import numpy as np
 
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.objective import Objective
+from tiltfit.learners.network import Network
 
 try:
     import torch
     from torch.autograd.function import once_differentiable
 except ImportError as error:
     raise UnsupportedError("tiltfit.torch needs PyTorch: pip install 'tiltfit[torch]'.") from error
+
+
+__all__ = ["Network", "TiltLoss"]
 
 
 class _Loss(torch.autograd.Function):  # type: ignore[misc]
@@ -68,6 +72,8 @@ class TiltLoss(torch.nn.Module):  # type: ignore[misc]
             raise DataError(f"scores must be a tensor, but is {type(scores).__name__}.", parameter="scores")
         if not scores.is_floating_point():
             raise DataError(f"scores must be numbers with a fraction, but are {scores.dtype}.", parameter="scores")
+        if scores.device.type == "meta":
+            raise DataError("scores are on the device 'meta', where tensors have no numbers.", parameter="scores")
         known = [_as_array(scores)]
         if self.transitions is not None:
             known.append(_as_array(self.transitions))

@@ -1,7 +1,7 @@
 """The cells of a comparison: a method, its model and its parameters, under a name.
 
-A method is a word of ``METHODS``, with a model behind a slash if it is not the usual one (``"ap/naive_bayes"``), or a
-dict of the estimator's parameters under another name. Nothing here knows what methods do.
+A method is a word of ``METHODS``, with a model behind a slash if it is not the usual one (``"ap/naive_bayes"``), or,
+under another name, a dict of the estimator's parameters or an object as ``model=``. Nothing here knows what methods do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,14 @@ class Cell:
     @property
     def is_known(self) -> bool:
         """True if there is such a model. (A method that does not exist is refused with the cell.)"""
-        return "model" not in self.parameters or self.parameters["model"] in MODELS
+        word = self.parameters.get("model")
+        return not isinstance(word, str) or word in MODELS
+
+    @property
+    def model(self) -> str | None:
+        """The word of the model, or what an object is called; None: the usual one."""
+        found = self.parameters.get("model")
+        return found if found is None or isinstance(found, str) else type(found).__name__
 
     @property
     def method(self) -> str:
@@ -76,8 +83,13 @@ def _named(methods: Any) -> list[tuple[str, Any]]:
 def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], estimator: type[TiltEstimator]) -> Cell:
     if isinstance(given, str):
         given = of_word(given)
+    elif _is_model(given):
+        given = {"method": "ap", "model": given}
     if not isinstance(given, Mapping):
-        raise DataError(f"methods= holds {given!r:.80}: use a word such as 'ap', or {{'a name': dict(method='ap')}}.")
+        raise DataError(
+            f"methods= holds {given!r:.80}: use a word such as 'ap', {{'a name': dict(method='ap')}}, or {{'a name': "
+            "a model}."
+        )
     if "method" not in given:
         raise DataError(f"The parameters of {name!r} name no method: add method='ap', or another of {list(METHODS)}.")
     if given["method"] not in METHODS:
@@ -90,6 +102,11 @@ def _cell(name: str, given: Any, shared: Mapping[str, Any], known: list[str], es
             raise DataError(f"{parameter}= of {name!r} {_OWN[parameter]}.")
         _check_parameter(parameter, known, f"{parameter}= of {name!r}", estimator)
     return _with_model(Cell(name, {**shared, **given}), estimator)
+
+
+def _is_model(given: Any) -> bool:
+    """True if it is an object for ``model=``, rather than parameters."""
+    return not isinstance(given, Mapping) and any(hasattr(given, part) for part in ("fit", "forward", "rounds"))
 
 
 def _with_model(cell: Cell, estimator: type[TiltEstimator]) -> Cell:

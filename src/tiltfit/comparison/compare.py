@@ -52,7 +52,8 @@ def compare(
     methods : "all", list of words, or dict
         Words of the catalogue (in a list, or with commas between them), with a model behind a slash if not the usual
         one: ``["ap", "ap/naive_bayes"]``. A dict names them and gives parameters of the estimator: ``{"AP, beta 0.01":
-        dict(method="ap", beta=0.01)}``. The first that runs is the reference, to which the others are compared.
+        dict(method="ap", beta=0.01)}``, or are objects for ``model=`` themselves: ``{"a network": module}``. The first
+        that runs is the reference, to which the others are compared.
         A method that cannot train the usual model gets one that it can; one that takes no constraints (``"em"``) gets
         none. Both are noted.
     task : {"auto", "classify", "tag"}
@@ -144,9 +145,8 @@ def _notes(cell: Cell, parts: Parts) -> list[str]:
 
 def _row(parts: Parts, cell: Cell, one: Done | Failed, figures: Any) -> Row:
     parameters = plain({name: value for name, value in cell.parameters.items() if name not in ("method", "model")})
-    model = cell.parameters.get("model")
     if one.status != "ok":
-        return Row(cell.name, cell.method, model, parameters, one.status, one.reason, notes=cell.notes)
+        return Row(cell.name, cell.method, cell.model, parameters, one.status, one.reason, notes=cell.notes)
     violation, constraint = one.worst if one.worst is not None else (None, None)
     return Row(
         name=cell.name,

@@ -124,7 +124,7 @@ def _run(work: Work, cell: Cell, alone: bool) -> Done:
     return Done(
         predicted=predicted,
         proba=proba,
-        model=str(estimator.model),
+        model=str(estimator.model_),
         seconds=seconds,
         memory=memory,
         rounds=int(estimator.n_iter_),
@@ -137,7 +137,7 @@ def _refuse_unknown(cell: Cell) -> None:
     """Refuse, in a new process, a method or model that only the process of the caller knows."""
     for name, known in (("method", METHODS), ("model", MODELS)):
         word = cell.parameters.get(name)
-        if word is not None and word not in known:
+        if isinstance(word, str) and word not in known:
             raise UnsupportedError(
                 f"{name}={word!r} is registered in the calling process only, and a new one does not know it. Pass "
                 f"isolate=False, or give the extension an entry point in the group {GROUP!r}.",

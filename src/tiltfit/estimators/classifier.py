@@ -30,7 +30,7 @@ from tiltfit.estimators.given_features import (
     refuse_features,
     refuse_stream,
 )
-from tiltfit.estimators.options import Options
+from tiltfit.estimators.options import Options, as_word
 from tiltfit.estimators.refining import refine
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers, one_blas_thread
@@ -199,7 +199,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         constraints: Any = (),
         *,
         classes: Iterable[object] | None = None,
-        model: str = "maxent",
+        model: Any = "maxent",
         method: str = "ap",
         method_options: Any = None,
         solver: str = "auto",
@@ -424,7 +424,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.string = True
         # Counts and independence are assumed, whatever the data are: as in scikit-learn's own naive Bayes.
-        tags.input_tags.positive_only = tags.classifier_tags.poor_score = self.model in GENERATIVE
+        tags.input_tags.positive_only = tags.classifier_tags.poor_score = as_word(self.model) in GENERATIVE
         return tags
 
     def _learn_encoder(self, X: Any, options: Options, *, part: bool = False) -> tuple[Encoder, Inputs, Matrix]:

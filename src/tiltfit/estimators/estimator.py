@@ -43,7 +43,7 @@ from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.even_shares import evened, states_shares
 from tiltfit.estimators.notebook import ShownWithReport
-from tiltfit.estimators.options import Options, generator, threads
+from tiltfit.estimators.options import Options, as_word, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
 from tiltfit.estimators.refining import Refinement
 from tiltfit.estimators.sequence_encoder import refuse_impossible
@@ -55,13 +55,17 @@ from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.history import CLOSE, Development, Fit, Round
 from tiltfit.methods.method import Run, Training
 from tiltfit.methods.problem import Problem
+from tiltfit.methods.scored import learn, scores_of, softened
 from tiltfit.methods.sharpness import Sharpness, sharpness_of
 from tiltfit.methods.start import default_start, starting_point
+from tiltfit.methods.supervised import labelled_part
 from tiltfit.methods.votes import majority_vote
 from tiltfit.models.generative import GENERATIVE, refuse_counts
+from tiltfit.models.learner import Learned, Lesson, Settings
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.models.registry import kind_of, make_model
+from tiltfit.models.scores import Scores
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.components import Strength
 from tiltfit.projections.grounding import Grounded, Grounding, Key, ground
@@ -86,9 +90,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     constraint, component and group), ``message_`` (why it ended), ``unit_`` (what positions are called), ``encoder_``
     and ``names_`` (of features; None: they have none), ``strength_``, ``revisions_`` (statements that labels revised),
     ``inference_`` (how whole sequences are inferred, and the seed), ``model_``, ``base_``, ``weights_`` (of a model
-    that is not linear), ``sharpening_`` (by what the weights were multiplied after the fit, and why), ``stream_`` (to
-    go on with, or None), ``refinement_`` (what a second stage did, or None), ``fields_`` (names of fields in files, by
-    the command line's options) and ``lost_`` (constraints that a model file could not hold).
+    that is not linear), ``learned_`` (what an object as ``model=`` has learned), ``sharpening_`` (by what the weights
+    were multiplied after the fit, and why), ``stream_`` (to go on with, or None), ``refinement_`` (what a second stage
+    did, or None), ``fields_`` (names of fields in files, by the command line's options) and ``lost_`` (constraints that
+    a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -117,6 +122,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     stream_: Any = None
     refinement_: Refinement | None = None
     weights_: Any = None
+    learned_: Learned | None = None
     lost_: tuple[str, ...] = ()
     fields_: dict[str, Any] | None = None
     revisions_: Revisions = MappingProxyType({})
@@ -134,22 +140,22 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, dev: Any, patience: int) -> Fit:
-        options, kept_aside = Options.of(self), parts(dev, patience)
+        options, kept_aside = _checked(self, dev, patience)
         constraints = ConstraintSet.of(self.constraints, self.task.unit)
         encoder, inputs, matrix = self._learned(X, options)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
-        kind, method = kind_of(options.model), options.method
+        kind, method = options.kind, options.method
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
-        self.inference_, self.model_ = self._inference_settings(), options.model
-        self.weights_ = self.fields_ = None
+        self.inference_, self.model_ = self._inference_settings(), kind.name
+        self.weights_ = self.fields_ = self.learned_ = None
         self._keep_encoder(encoder, matrix.shape[1])
         occupied = options.solver != "online" and kind.linear
         plain = self._model(apart(X).X, matrix, sample, Workers(options.n_jobs), fitting=True, occupied=occupied)
-        model = self._made(plain)
+        model = self._made(plain) if kind.learner is None else kind.make(plain, tuple(sample.classes))
         sample = replace(sample, structure=plain.structure)
         given = self._own_start(model) if given is None else plain.features.own(given)
         self._check_sample(sample, plain)
@@ -175,6 +181,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
+        elif kind.learner is not None:
+            fit = self._taught(training, Lesson(kind.learner, plain.features.nodes.X, self._settings()), options)
         else:
             fit = self._solve(training, options, given, development)
             training, fit = self._evened(training, fit, again, options, scored=development is not None)
@@ -196,6 +204,32 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         given = apart(X)
         encoder, inputs, matrix = self._learn_encoder(given.X, options)
         return encoder, given.beside(inputs), matrix
+
+    def _settings(self) -> Settings:
+        """What an object as ``model=`` is told besides data."""
+        seed = int(generator(self.random_state).integers(2**31))
+        return Settings(float(self.alpha), self._penalizes_intercept, seed, tuple(self.classes_.tolist()))
+
+    def _taught(self, training: Training, lesson: Lesson, options: Options) -> Fit:
+        """The fit of an object as ``model=``, whose weights are the scores of all rows; sets ``learned_``."""
+        problem, method = training.problem, options.method
+        run = Run(max_iter=options.max_iter, tol=options.tol, callback=self.callback)
+        with one_blas_thread():
+            problem = softened(problem) if method.follows else labelled_part(problem, method.name)
+            fit, self.learned_ = learn(training, lesson, problem, run)
+        return fit
+
+    @property
+    def estimator_(self) -> Any:
+        """The fitted object, if ``model=`` was one: a copy of it, the trained module, or the booster."""
+        if self.learned_ is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'estimator_': model= is no object.")
+        return self.learned_.model
+
+    @property
+    def _is_linear(self) -> bool:
+        """True if the fitted model has weights that its scores are linear in."""
+        return self.learned_ is None and kind_of(self.model_).linear
 
     def _keep(self, fit: Fit, plain: LogLinear, report: ConstraintReport, keys: Sequence[Key]) -> None:
         """Set what a fit has found."""
@@ -258,10 +292,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def _keep_weights(self, plain: LogLinear, weights: FloatArray) -> None:
         """Set ``coef_`` and its like for a linear model, else ``weights_``."""
-        linear = kind_of(self.model_).linear
+        linear = self._is_linear
         for name in ("coef_", "intercept_", "transitions_"):
             self.__dict__.pop(name, None)
-        self.weights_ = None if linear else weights
+        self.weights_ = None if linear or self.learned_ is not None else weights
         if linear:
             self._set_weights(plain.features.whole(weights))
 
@@ -429,7 +463,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         X, y = kept_aside
         with naming_dev():
             aside = self.infer(X, y)
-            if not kind_of(self.model_).linear:
+            if not self._is_linear:
                 return development_set(aside.scorer, aside.sample.labels, patience)
             whole, own = model.features.whole, aside.model.features.own
             return development_set(aside.model, aside.sample.labels, patience, lambda weights: own(whole(weights)))
@@ -441,7 +475,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def ridge(self, model: Model) -> FloatArray:
         """α for every weight; 0 for intercepts that are not penalised."""
-        plain, alpha = model.linear, float(self.alpha)
+        plain, alpha = model.linear, 0.0 if self._trains_itself else float(self.alpha)
         if self._penalizes_intercept or plain is None:
             return np.full(model.n_weights, alpha)
         (n_rows, n_edges), n = self._sizes, len(self.classes_)
@@ -451,10 +485,15 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         return plain.features.own(np.concatenate([table.ravel() for table in tables]))
 
     @property
+    def _trains_itself(self) -> bool:
+        """True if ``model=`` is an object, which holds its weights down itself."""
+        return as_word(self.model) is None
+
+    @property
     def _penalizes_intercept(self) -> bool:
         """``auto``: the shares of classes are free, unless alpha is a pseudo-count or a base knows them."""
         if self.penalize_intercept == "auto":
-            return self.model in GENERATIVE or self.base is not None
+            return as_word(self.model) in GENERATIVE or self.base is not None
         return bool(self.penalize_intercept)
 
     @property
@@ -475,7 +514,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             advice = fit.advice or f"Raise max_iter= (now {self.max_iter}) or tol=."
             warn_user(f"{type(self).__name__} did not converge: {fit.message}. {advice}", NotConvergedWarning)
         followed = METHODS[self.method].follows
-        report.warn_unmet(stacklevel=4, vectorizer=hasattr(self, "vectorizer"), followed=followed)
+        report.warn_unmet(
+            stacklevel=4, vectorizer=hasattr(self, "vectorizer"), followed=followed, ridge=not self._trains_itself
+        )
         report.warn_sampling(stacklevel=4)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -501,10 +542,16 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         model = self._model(X, matrix, sample, Workers(threads(self.n_jobs)), fitting=fitting)
         if part:
             self._check_sample(sample, model)
-        linear = kind_of(self.model_).linear
-        scorer = model if linear else self._made(model, self.weights_)
+        learned, n_labels = self.learned_, len(self.classes_)
+        if learned is not None:
+            scorer: Model = Scores.of(model.structure, n_labels)
+        else:
+            scorer = model if self._is_linear else self._made(model, self.weights_)
         sample = replace(sample, structure=model.structure)
-        if not linear:
+        if learned is not None:
+            scores = partial(scores_of, learned, matrix, n_labels, self.model_)
+            return Beliefs(inputs, sample, model, scorer, lambda: scores().ravel())
+        if not self._is_linear:
             return Beliefs(inputs, sample, model, scorer, lambda: self.weights_)
         weights = (lambda: model.features.own(self._weights())) if fitting else self._weights
         return Beliefs(inputs, sample, model, scorer, weights)
@@ -558,7 +605,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         save(self, path)
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "coef_" in vars(self) or self.stream_ is not None or self.weights_ is not None
+        return "coef_" in vars(self) or any(x is not None for x in (self.stream_, self.weights_, self.learned_))
 
     # What differs
 
@@ -617,6 +664,18 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     def _inference_settings(self) -> tuple[str, int]:
         return "auto", 0
+
+
+def _checked(estimator: TiltEstimator, dev: Any, patience: int) -> tuple[Options, tuple[Any, Any] | None]:
+    """The parameters, and the development set, if there is one: for models whose weights tiltfit finds."""
+    options = Options.of(estimator)
+    if dev is not None and options.kind.learner is not None:
+        raise UnsupportedError(
+            f"dev= scores the weights of every round, but model={options.kind.name} trains itself. Choose its "
+            "parameters by GridSearchCV with tiltfit.LabelledKFold, and leave dev= out.",
+            parameter="dev",
+        )
+    return options, parts(dev, patience)
 
 
 @contextmanager

@@ -12,28 +12,27 @@ whatever else holds the model down, is the caller's.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import FloatArray, IntArray
 from tiltfit.data.beside import apart
-from tiltfit.errors import DataError, UnmetConstraintWarning, UnsupportedError, warn_user
+from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.options import Options
 from tiltfit.estimators.tagger import TiltTagger
 from tiltfit.execution.workers import one_blas_thread
 from tiltfit.inference.chain import Chains
 from tiltfit.inference.potentials import Potentials
-from tiltfit.inference.structure import Structure
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.language.sentences import titled
-from tiltfit.methods.alternating_projections import MISS
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.methods.refusals import check_number
-from tiltfit.models.model import Model
+from tiltfit.methods.scored import softened
+from tiltfit.models.scores import Scores
 from tiltfit.optimize.lbfgs import minimise
 from tiltfit.projections.grounding import Grounded, Grounding, ground
 from tiltfit.projections.information import Start
@@ -44,49 +43,6 @@ from tiltfit.samples.sample import Sample, make_sample
 from tiltfit.samples.task import DOCUMENTS, SEQUENCES
 
 _TOL = 1e-8
-
-
-@dataclass(frozen=True, eq=False)
-class Scores(Model):
-    """p ∝ exp(s): the weights are the scores themselves, positions × labels, and then the transitions of chains.
-
-    ``rows``: which of the ``n_all`` positions these are.
-    """
-
-    structure: Structure
-    labels: int
-    rows: IntArray
-    n_all: int
-    base: Potentials | None = None
-
-    @property
-    def n_labels(self) -> int:
-        return self.labels
-
-    @property
-    def n_nodes(self) -> int:
-        return self.n_all * self.labels
-
-    @property
-    def n_weights(self) -> int:
-        return self.n_nodes + (self.labels**2 if self.structure.has_edges else 0)
-
-    def potentials(self, weights: FloatArray) -> Potentials:
-        node = weights[: self.n_nodes].reshape(-1, self.labels)[self.rows]
-        if not self.structure.has_edges:
-            return Potentials(node)
-        return Potentials(node, weights[self.n_nodes :].reshape(1, self.labels, self.labels).copy())
-
-    def pull(self, weights: FloatArray, node: FloatArray, edge: FloatArray | None = None) -> FloatArray:
-        found = np.zeros(self.n_weights)
-        found[: self.n_nodes].reshape(-1, self.labels)[self.rows] = node
-        if edge is not None:
-            found[self.n_nodes :] = edge.sum(axis=0).ravel()
-        return found
-
-    def take(self, instances: IntArray) -> Self:
-        rows = self.rows[self.structure.positions(instances)]
-        return replace(self, rows=rows, structure=self.structure.take(instances))
 
 
 class Objective:
@@ -323,8 +279,7 @@ def objective(
         said, sample, replace(options.strength, near_votes=False), Grounding(inference=inference, revisions=revisions)
     )
     options.check_anything(grounded.tilt is not None or bool(np.any(sample.labels >= 0)), task.position)
-    n, labels = sample.inputs.n, len(sample.classes)
-    model = Scores(sample.structure, labels, np.arange(n), n)
+    model = Scores.of(sample.structure, len(sample.classes))
     problem = Problem.of(model, sample, grounded, np.zeros(model.n_weights), float(gamma))
     if problem.is_sampled:
         name = next(titled(c, inputs.unit) for c in said if c.event.whole)
@@ -333,26 +288,10 @@ def objective(
             "no value. Use inference='exact' where that is possible, state it of fewer labels, or leave it out.",
             constraint=name,
         )
-    problem = _softened(problem)
-    lengths = np.asarray(inputs.lengths if task.is_sequences else np.ones(n), dtype=np.intp)
-    return Objective(problem, grounded, sample, lengths)
-
-
-def _softened(problem: Problem) -> Problem:
-    """The same with slack where hard constraints contradict each other: O would be infinite everywhere."""
-    tilt = problem.tilt
-    if tilt is None:
-        return problem
     with one_blas_thread():
-        found = problem.evaluate(np.zeros(problem.model.n_weights), None, _TOL).projection
-    if found is None or not tilt.misses_hard(found.violation, by=MISS / 2):
-        return problem
-    warn_user(
-        "Hard constraints contradict each other on this data and were given slack: report(scores) shows which. Relax a "
-        "target, or give one of them slack=.",
-        UnmetConstraintWarning,
-    )
-    return replace(problem, tilt=tilt.softened(MISS))
+        problem = softened(problem)
+    lengths = np.asarray(inputs.lengths if task.is_sequences else np.ones(inputs.n), dtype=np.intp)
+    return Objective(problem, grounded, sample, lengths)
 
 
 def _is_sequences(X: Any) -> bool:

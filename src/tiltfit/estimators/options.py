@@ -15,13 +15,13 @@ from tiltfit.data.inputs import Unit
 from tiltfit.errors import DataError, UnsupportedError, did_you_mean
 from tiltfit.inference.priced import HOW
 from tiltfit.language.constraint import ConstraintSet
+from tiltfit.learners.choose import learner_of
 from tiltfit.methods.catalogue import METHODS
 from tiltfit.methods.method import Case, Method
 from tiltfit.methods.online import Online
 from tiltfit.methods.sharpness import Sharpness
 from tiltfit.methods.start import STARTS
-from tiltfit.models.generative import GENERATIVE
-from tiltfit.models.registry import MODELS, NETWORK, kind_of, model_names
+from tiltfit.models.registry import MODELS, NETWORK, ModelKind, kind_of, model_names
 from tiltfit.models.token_network import is_network
 from tiltfit.projections.components import Strength
 from tiltfit.samples.task import DOCUMENTS, SEQUENCES, Task
@@ -40,7 +40,7 @@ class Options:
 
     method: Method
     method_options: Any
-    model: str
+    kind: ModelKind
     solver: str
     start: str | None
     strength: Strength
@@ -56,11 +56,7 @@ class Options:
     def of(estimator: Any) -> Options:
         """Check the parameters of an estimator; errors name the parameter."""
         task: Task = estimator.task
-        model = NETWORK.name if is_network(estimator.model) else estimator.model
-        kind = NETWORK if model == NETWORK.name else MODELS.get(model)
-        if kind is None or kind.sequences is not task.is_sequences:
-            models = model_names(sequences=task.is_sequences)
-            _one_of("model", estimator.model, models, _not_a_model(estimator.model, task))
+        kind = _kind(estimator, task)
         if estimator.method not in METHODS:
             _one_of("method", estimator.method, tuple(METHODS), _not_a_method(estimator.method, task))
         _one_of("scale", estimator.scale, SCALES)
@@ -72,7 +68,8 @@ class Options:
         if start is not None:
             _one_of("init", start, STARTS)
         _positive("alpha", estimator.alpha, zero=True)
-        _refuse_generative(estimator)
+        _refuse_generative(estimator, kind)
+        _refuse_learner(estimator, kind)
         beta = None if as_word(estimator.beta) == "auto" else estimator.beta
         if beta is not None:
             _positive("beta", beta, or_="'auto'")
@@ -98,32 +95,32 @@ class Options:
             raise _refused("refine", estimator.refine, "'auto' or None")
         method = METHODS[estimator.method]
         # Before data are looked at; the constraints come later.
-        method.check(Case(model, estimator.solver, ConstraintSet(), task.unit or "rows"))
+        method.check(Case(kind, estimator.solver, ConstraintSet(), task.unit or "rows"))
         return Options(
             method=method,
             method_options=_method_options(method, estimator.method_options),
-            model=model,
+            kind=kind,
             solver=estimator.solver,
             start=start,
             strength=Strength(
                 None if beta is None else float(beta),
                 estimator.scale,
                 sequences=task.is_sequences,
-                near_votes=method.name == "ap" and estimator.model == "crf" and estimator.base is None,
+                near_votes=method.name == "ap" and kind.name == "crf" and estimator.base is None,
                 smooth="smooth" in method.needs or estimator.solver == "online",
             ),
             max_iter=int(estimator.max_iter),
             tol=float(estimator.tol),
             n_jobs=threads(estimator.n_jobs),
             online=online_options(estimator.online),
-            sharpen=_sharpness(estimator),
+            sharpen=_sharpness(estimator, kind),
             revise=estimator.revise is not None,
             refine=getattr(estimator, "refine", None),
         )
 
     def check(self, constraints: ConstraintSet, unit: Unit, solver: str | None = None) -> None:
         """Refuse a model or constraints that the method cannot work with, with its ``solver`` or another."""
-        self.method.check(Case(self.model, solver or self.solver, constraints, unit))
+        self.method.check(Case(self.kind, solver or self.solver, constraints, unit))
 
     def vectorizer(self, given: Any, *, part: bool) -> Any:
         """``given``; for ``"auto"`` what the model generates, if it does, and in a stream (``part``) hashed words."""
@@ -141,6 +138,11 @@ class Options:
         )
 
     @property
+    def model(self) -> str:
+        """The word of the model, or what messages call an object."""
+        return self.kind.name
+
+    @property
     def refines(self) -> bool:
         """True if there is a second stage: it needs weights that are linear and free, and all rows at once."""
         plain = self.model == DOCUMENTS.models[0] and self.method.name == "ap"
@@ -156,12 +158,50 @@ class Options:
     @property
     def is_generative(self) -> bool:
         """True if the model is one of p(x, y)."""
-        return self.model in GENERATIVE
+        return self.kind.generative
 
 
-def _refuse_generative(estimator: Any) -> None:
+def _kind(estimator: Any, task: Task) -> ModelKind:
+    """The model: a word that is registered, or an object: of a tagger a network, else what trains itself."""
+    given, word = estimator.model, as_word(estimator.model)
+    if task.is_sequences and (is_network(given) or word == NETWORK.name):
+        return NETWORK
+    if word is None and given is not None and not task.is_sequences:
+        return ModelKind.of(learner_of(given))
+    kind = None if word is None else MODELS.get(word)
+    if kind is None or kind.sequences is not task.is_sequences:
+        models = model_names(sequences=task.is_sequences)
+        _one_of("model", given, models, _not_a_model(given, task))
+    return kind_of(given)
+
+
+_NOT_LEARNERS: dict[str, tuple[Any, str]] = {
+    "base": (None, "its scores are not built on those of another model. Leave base= out, or use model='maxent'"),
+    "init": (None, "it starts as it is. Leave init= out"),
+    "n_init": (1, "it starts as it is. Use n_init=1"),
+    "warm_start": (False, "it starts as it is. Use warm_start=False"),
+    "refine": (None, "there is no second stage of its training. Use refine=None"),
+}
+"""Parameters that an object as ``model=`` cannot follow, how they must be, and why."""
+
+
+def _refuse_learner(estimator: Any, kind: ModelKind) -> None:
+    """Refuse parameters that a model which trains itself cannot follow."""
+    if kind.learner is None:
+        return
+    reasons = dict(_NOT_LEARNERS)
+    if not kind.learner.ridge:
+        own = "its strength is its own. Set it there, and leave"
+        reasons |= {"alpha": (1.0, f"{own} alpha= out"), "penalize_intercept": ("auto", f"{own} it out")}
+    for name, (usual, why) in reasons.items():
+        value = getattr(estimator, name, usual)
+        if value is not usual and (usual is None or value != usual):
+            raise UnsupportedError(f"{name}={value!r:.80} does not go with model={kind.name}: {why}.", parameter=name)
+
+
+def _refuse_generative(estimator: Any, kind: ModelKind) -> None:
     """Refuse parameters that a model of p(x, y) cannot have."""
-    if estimator.model not in GENERATIVE:
+    if not kind.generative:
         return
     if estimator.alpha == 0:
         raise DataError(
@@ -183,7 +223,7 @@ def _refuse_generative(estimator: Any) -> None:
         )
 
 
-def _sharpness(estimator: Any) -> str | Sharpness:
+def _sharpness(estimator: Any, kind: ModelKind) -> str | Sharpness:
     """``sharpen=``: ``"auto"``, or the sharpness that it gives; refused where weights cannot be scaled."""
     given, chains = estimator.sharpen, estimator.task.is_sequences
     if as_word(given) == "auto":
@@ -201,10 +241,10 @@ def _sharpness(estimator: Any) -> str | Sharpness:
             )
     for refused, why in (
         (
-            is_network(estimator.model) or not kind_of(estimator.model).linear,
-            f"model={estimator.model!r:.80} has scores that are not linear in its weights",
+            not kind.linear,
+            f"model={kind.name!r} has scores that are not linear in its weights",
         ),
-        (estimator.model in GENERATIVE, f"the weights of model={estimator.model!r} are log-probabilities"),
+        (kind.generative, f"the weights of model={kind.name!r} are log-probabilities"),
         (estimator.solver == "online", "solver='online' goes on learning from its weights"),
         (getattr(estimator, "base", None) is not None, "base= has scores of its own, which are not scaled"),
     ):

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 import tiltfit
 from tiltfit.arrays import FloatArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import ModelFileError, NotSavedWarning, TiltfitError, warn_user
+from tiltfit.errors import DataError, ModelFileError, NotSavedWarning, TiltfitError, UnsupportedError, warn_user
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.estimator import TiltEstimator
@@ -49,6 +49,7 @@ from tiltfit.estimators.token_models import dump_network, restore_network
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.document import from_document, to_document
 from tiltfit.language.sentences import titled
+from tiltfit.learners.choose import dump, restore
 from tiltfit.methods.history import Round
 from tiltfit.methods.sharpness import Sharpness
 from tiltfit.models.registry import NETWORK, kind_of
@@ -64,7 +65,7 @@ COMMON = (
 )  # fmt: skip
 """Parameters that are plain values in both."""
 
-_BASE = "base."  # begins the names of a base model's arrays
+_BASE, _LEARNED = "base.", "learned."  # begin the names of the arrays of a base model, and of an object as model=
 _FUNCTION, _CONSTRAINT = "the when(...) condition of", "the constraint"
 
 _IF_PLAIN = {"init": str, "random_state": int}  # written if of this type; anything else is not a plain value
@@ -114,19 +115,31 @@ def _dump_base(estimator: TiltEstimator, arrays: Arrays, lost: list[str]) -> Doc
 def _restore_base(estimator: TiltEstimator, document: Document, arrays: Arrays) -> None:
     base: Any = LostBase() if document.get("has_base", False) else None
     if document.get("base") is not None:  # files of earlier versions have none
-        own = {name.removeprefix(_BASE): array for name, array in arrays.items() if name.startswith(_BASE)}
-        base = _restored(dict(document["base"]), own, "The base model")
+        base = _restored(dict(document["base"]), _own(arrays, _BASE), "The base model")
     estimator.base = estimator.base_ = base
 
 
-def load(path: str | os.PathLike[str]) -> TiltClassifier | TiltTagger:
-    """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed."""
+def _own(arrays: Arrays, prefix: str) -> Arrays:
+    """The arrays whose names begin with ``prefix``, without it."""
+    return {name.removeprefix(prefix): array for name, array in arrays.items() if name.startswith(prefix)}
+
+
+def load(path: str | os.PathLike[str], *, model: Any = None) -> TiltClassifier | TiltTagger:
+    """Read a ``.tilt`` file. Anything but a sound file raises a ``ModelFileError``; nothing in it is executed.
+
+    Parameters
+    ----------
+    path : path
+        What ``save`` has written.
+    model : torch.nn.Module, optional
+        For a file that holds the weights of a network: a module of the same architecture. It is copied.
+    """
     document, arrays = _contents(Path(path))
-    return _restored(document, arrays, str(path))
+    return _restored(document, arrays, str(path), model)
 
 
-def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier | TiltTagger:
-    """The inverse of ``_state``; ``what`` begins every complaint."""
+def _restored(document: Document, arrays: Arrays, what: str, model: Any = None) -> TiltClassifier | TiltTagger:
+    """The inverse of ``_state``; ``what`` begins every complaint. ``model``: what a file of a network does not hold."""
     name = document.get("kind")
     kind = _KINDS.get(str(name))
     if kind is None:
@@ -137,15 +150,27 @@ def _restored(document: Document, arrays: Arrays, what: str) -> TiltClassifier |
             f"this version of tiltfit reads {VERSION}. Update tiltfit, or save the model with the version "
             "you have."
         )
+    learned = document.get("learned")  # only an object as model= has one
+    if model is not None and learned is None and "network" not in document:
+        raise UnsupportedError(
+            f"{what} holds model={document['parameters'].get('model')!r} as a whole: load it without model=.",
+            parameter="model",
+        )
     try:
         estimator: TiltClassifier | TiltTagger = _construct(kind, document)
+        if learned is not None:
+            estimator.model, estimator.learned_ = restore(learned, _own(arrays, _LEARNED), model)
         _restore(estimator, document, arrays)
         _restore_base(estimator, document, arrays)
         kind.restore(estimator, document, arrays)
+        if model is not None and learned is None:
+            estimator.model = model  # of a tagger, whose network is filled when it is first needed
         return estimator
     except MemoryError:
         raise
     except Exception as error:  # whatever goes wrong on the way, the file is the cause
+        if learned is not None and isinstance(error, DataError | UnsupportedError) and error.parameter == "model":
+            raise error.with_message(f"{what}: {error}") from error  # or what was given beside it
         if isinstance(error, TiltfitError) and error.missing is not None:
             needed, named = error.missing
             raise ModelFileError(
@@ -172,7 +197,11 @@ def _contents(path: Path) -> tuple[Document, Arrays]:
 def _dump_classifier(
     classifier: Any, stream: Document | None, number: Mapping[int, int], arrays: Arrays, lost: list[str]
 ) -> Document:
-    if classifier.weights_ is not None:
+    learned: Document = {}
+    if classifier.learned_ is not None:
+        learned, own = dump(classifier.learned_)
+        arrays |= {f"{_LEARNED}{name}": array for name, array in own.items()}
+    elif classifier.weights_ is not None:
         arrays["weights"] = classifier.weights_
     elif stream is None:
         arrays |= {"coef": classifier.coef_, "intercept": classifier.intercept_}
@@ -188,6 +217,7 @@ def _dump_classifier(
         "unit": classifier.unit_,
         "n_features": int(classifier.n_features_in_),
         "refinement": None if classifier.refinement_ is None else classifier.refinement_.to_document(),
+        **({"learned": learned} if learned else {}),
     }
 
 
@@ -198,7 +228,9 @@ def _restore_classifier(classifier: Any, document: Document, arrays: Arrays) -> 
     refinement = document.get("refinement")  # files of earlier versions have none
     classifier.refinement_ = None if refinement is None else Refinement.from_document(refinement)
     stream = document.get("stream")
-    if not kind_of(classifier.model_).linear:
+    if classifier.learned_ is not None:
+        classifier.n_features_in_ = int(document["n_features"])
+    elif not kind_of(classifier.model_).linear:
         classifier.weights_, classifier.n_features_in_ = _own_weights(arrays), int(document["n_features"])
     elif stream is None:
         n = len(classifier.classes_)
@@ -299,8 +331,7 @@ def _dump(
     for name, values_of in _columns(estimator.history_).items():
         arrays[f"history.{name}"] = values_of
     values = {name: _plain(getattr(estimator, name)) for name in (*COMMON, *parameters)}
-    if estimator.model_ == NETWORK.name:
-        values["model"] = estimator.model_  # the module itself is code
+    values["model"] = estimator.model_  # the name of an object
     for name, kind in _IF_PLAIN.items():
         if isinstance(getattr(estimator, name), kind):
             values[name] = getattr(estimator, name)
@@ -356,7 +387,7 @@ def _construct(kind: _Kind, document: Document) -> Any:
 def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> None:
     """Set what a fit would have set, as far as both estimators have it."""
     estimator.strength_ = Options.of(estimator).strength  # refuses parameters that no fit could have had
-    estimator.classes_, estimator.model_ = _classes(document["classes"]), str(estimator.model)
+    estimator.classes_, estimator.model_ = _classes(document["classes"]), str(document["parameters"]["model"])
     estimator.constraints_ = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
     estimator.revisions_ = _revisions(document.get("revisions", []), estimator.constraints_)
     estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])

@@ -87,9 +87,9 @@ def check_explainable(estimator: Any) -> None:
     if not isinstance(estimator, TiltEstimator):
         raise DataError(f"{estimator!r:.80} cannot be explained: pass a fitted TiltClassifier or TiltTagger.")
     check_is_fitted(estimator)
-    if estimator.weights_ is not None:
+    if estimator.weights_ is not None or estimator.learned_ is not None:
         raise UnsupportedError(
-            f"model={estimator.model!r} cannot be explained: scores that are not linear in the weights have no shares."
+            f"model={estimator.model_!r} cannot be explained: scores that are not linear in the weights have no shares."
         )
     check_nothing_lost(estimator, "predict works; to explain it, fit again")
 

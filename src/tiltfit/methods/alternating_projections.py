@@ -34,7 +34,6 @@ from tiltfit.methods.joint import solve_jointly
 from tiltfit.methods.method import Case, Method, Run, Training
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.models.model import linear
-from tiltfit.models.registry import kind_of
 from tiltfit.optimize.result import Minimum, Stop
 from tiltfit.projections.moment import add_ridge, moment_projection
 
@@ -245,7 +244,13 @@ def moment_step(problem: Problem, now: Evaluation, target: FloatArray, weights: 
 
 
 def _refuse_free_weights(case: Case) -> None:
-    kind = kind_of(case.model)
+    kind = case.kind
+    if kind.learner is not None and case.solver != "auto":
+        raise UnsupportedError(
+            f"model={case.model} trains itself, so that solver={case.solver!r} has nothing to do. Use fit with "
+            "solver='auto'.",
+            parameter="solver",
+        )
     if not kind.linear and case.solver in ("alternating", "online"):
         raise UnsupportedError(
             f"solver={case.solver!r} needs scores that are linear in the weights, which those of model={case.model!r} "
@@ -270,5 +275,5 @@ SOLVERS: dict[str, Callable[[Problem, FloatArray, Run], Fit]] = {
 }
 METHOD = Method(
     "ap", "alternating projections", fit, refuse=_refuse_free_weights, solvers=("auto", *SOLVERS, "online"),
-    trains=("conditional", "generative"), inference=("exact", "sampled"), start="auto",
+    trains=("conditional", "generative", "scores"), inference=("exact", "sampled"), start="auto",
 )  # fmt: skip

@@ -20,7 +20,7 @@ from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.history import Callback, Development, Fit, Round
 from tiltfit.methods.problem import Evaluation, Problem
 from tiltfit.methods.votes import Votes
-from tiltfit.models.registry import kind_of
+from tiltfit.models.registry import ModelKind
 from tiltfit.optimize.result import Stop
 from tiltfit.projections.grounding import Grounded
 
@@ -54,10 +54,15 @@ class Run:
 class Case:
     """The part of a fit that decides whether a method can do it."""
 
-    model: str
+    kind: ModelKind
     solver: str
     constraints: ConstraintSet
     unit: Unit
+
+    @property
+    def model(self) -> str:
+        """What messages call it."""
+        return self.kind.name
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ def _nothing(_: ConstraintSet, __: Votes | None, ___: Any) -> Mapping[int, str]:
 
 _WORDS = {
     "needs": ("votes", "violations", "rows", "linear", "smooth"),
-    "trains": ("conditional", "generative"),
+    "trains": ("conditional", "generative", "scores"),
     "constraints": ("followed", "reported", "refused"),
     "inference": ("exact", "sampled"),
     "solvers": ("auto", "alternating", "joint", "sgd", "online"),
@@ -97,7 +102,9 @@ class Method:
         prices are found inside projections), ``"linear"`` (a model whose scores are linear in its weights),
         ``"smooth"`` (penalties that have a slope everywhere, so that ``about`` is a square by default).
     trains : tuple of str
-        The kinds of models: ``"conditional"``, models of p(y|x) whose weights are free, and ``"generative"``.
+        The kinds of models: ``"conditional"``, models of p(y|x) whose weights are free, ``"generative"``, and
+        ``"scores"``: models of the user's that train themselves, for which ``fit`` is not called
+        (``methods.scored``).
     constraints : str
         ``"followed"``: it learns from all of them, so one that is missed says something about the data. ``"reported"``:
         it may use some of them (``roles``), and the report judges the model. ``"refused"``: there may be none.
@@ -207,7 +214,9 @@ class Method:
 
     def _why_not(self, case: Case) -> str | None:
         """Why it cannot train a model, and the nearest that works; None if it can."""
-        kind = kind_of(case.model)
+        kind = case.kind
+        if kind.learner is not None and "scores" not in self.trains:
+            return "it sets weights, but this model trains itself. Use method='ap' or 'supervised'."
         if case.model in self.why_not:
             return self.why_not[case.model]
         if not kind.linear and "linear" in self.needs:

@@ -51,7 +51,7 @@ METHOD = Method(
     "supervised",
     "the labelled data alone",
     fit,
-    trains=("conditional", "generative"),
+    trains=("conditional", "generative", "scores"),
     constraints="reported",
     inference=("exact", "sampled"),
 )

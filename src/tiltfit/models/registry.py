@@ -9,9 +9,11 @@ from typing import Any
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import DataError, UnsupportedError, check_arguments
 from tiltfit.models.generative import GENERATIVE, Generative
+from tiltfit.models.learner import Learner
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
 from tiltfit.models.probe import probed
+from tiltfit.models.scores import Scores
 from tiltfit.registry import Registry
 
 Factory = Callable[[LogLinear, tuple[Any, ...]], Model]
@@ -22,6 +24,7 @@ class ModelKind:
     """``make(plain, classes)`` builds the model on data that are encoded as ``plain``, a log-linear model: its
     ``features``, ``structure``, ``base`` and ``workers``. ``sequences``: it is for sequences, else for documents.
     ``generative``: a model of x and y. ``linear``: its scores are linear in its weights, which are those of ``plain``.
+    ``learner``: who trains it, if it is an object of the user's; its weights are then the scores.
     """
 
     name: str
@@ -29,6 +32,17 @@ class ModelKind:
     sequences: bool = False
     generative: bool = False
     linear: bool = True
+    learner: Learner | None = None
+
+    @staticmethod
+    def of(learner: Learner) -> ModelKind:
+        """A model that ``learner`` trains."""
+        return ModelKind(learner.name, _scores, linear=False, learner=learner)
+
+
+def _scores(plain: LogLinear, _: tuple[Any, ...]) -> Model:
+    """The model whose weights are its scores, for what trains itself."""
+    return Scores.of(plain.structure, plain.n_labels)
 
 
 def _generative(name: str) -> Factory:

@@ -345,9 +345,12 @@ class ConstraintReport(Entries[Entry]):
             lines += [f"    {shares}; {entry.full_verdict}", f"    {effort}"]
         return "\n".join([*lines, self.note] if self.note else lines)
 
-    def warn_unmet(self, stacklevel: int = 1, *, vectorizer: bool = True, followed: bool = True) -> None:
+    def warn_unmet(
+        self, stacklevel: int = 1, *, vectorizer: bool = True, followed: bool = True, ridge: bool = True
+    ) -> None:
         """Warn about hard constraints that do not hold, and if most soft ones do not (unless the model does not follow
-        them). ``vectorizer``: whether the model has one that could be changed."""
+        them). ``vectorizer``: whether the model has one that could be changed. ``ridge``: whether ``alpha`` is its
+        strength."""
         unmet = sorted((e for e in self.entries if e.status == "violated"), key=lambda e: -e.violation)
         if unmet:
             names = "; ".join(f"{e.title!r} is off by {e.miss}" for e in unmet[:3])
@@ -360,12 +363,16 @@ class ConstraintReport(Entries[Entry]):
             warnings.warn(UnmetConstraintWarning(message, constraint=unmet[0].title), stacklevel=stacklevel + 1)
         soft = [e for e in self.entries if e.status in ("met", "missed") and e.price is not None]
         far = [e for e in soft if e.status == "missed" and e.violation > _FAR]
-        advice = ", scale the features up, or let vectorizer='tfidf' do it" if vectorizer else ""
+        scale = ", scale the features up, or let vectorizer='tfidf' do it" if vectorizer else ""
+        advice = (
+            f"In that case the ridge alpha= is strong for features of this scale (or beta= is soft): lower it{scale}."
+            if ridge
+            else "In that case let it make more rounds or larger steps, or hold it down less (or beta= is soft)."
+        )
         if followed and len(far) > len(soft) / 2:
             warnings.warn(
                 f"Most constraints ({len(far)} of {len(soft)}) are missed by more than {percent(_FAR)}. Either the "
-                "targets are far from the data, or the model can hardly move. In that case the ridge alpha= is strong "
-                f"for features of this scale (or beta= is soft): lower it{advice}.",
+                f"targets are far from the data, or the model can hardly move. {advice}",
                 UnmetConstraintWarning,
                 stacklevel=stacklevel + 1,
             )
