@@ -141,3 +141,53 @@ def test_precisions_and_what_is_refused():
         TiltLoss(o)(torch.zeros(3, 2))
     with pytest.raises(DataError, match="whole numbers from 0 to 1"):
         TiltLoss(o)(torch.zeros(1, 2), torch.tensor([2]))
+
+
+@needs_torch
+def test_a_network_that_is_registered_keeps_the_laws_of_a_model():
+    from dataclasses import dataclass, replace
+
+    import torch
+    from scipy.sparse import issparse
+
+    from tiltfit import Model, Potentials
+    from tiltfit.testing import check_model
+
+    @dataclass(frozen=True, eq=False)
+    class Module(Model):
+        X: torch.Tensor
+        module: torch.nn.Module
+        structure: object
+        base: object = None
+
+        @property
+        def n_labels(self):
+            return self.module[-1].out_features
+
+        @property
+        def n_weights(self):
+            return sum(p.numel() for p in self.module.parameters())
+
+        def _scores(self, weights):
+            torch.nn.utils.vector_to_parameters(torch.as_tensor(weights), self.module.parameters())
+            return self.module(self.X)
+
+        def potentials(self, weights):
+            scores = Potentials(self._scores(weights).detach().numpy().copy())
+            return scores if self.base is None else scores + self.base
+
+        def pull(self, weights, node, edge=None):
+            found = torch.autograd.grad(self._scores(weights), list(self.module.parameters()), torch.as_tensor(node))
+            return torch.nn.utils.parameters_to_vector(found).numpy()
+
+        def take(self, instances):
+            base = None if self.base is None else Potentials(self.base.node[instances])
+            return replace(self, X=self.X[instances], structure=self.structure.take(instances), base=base)
+
+    def make(plain, classes):
+        X = plain.features.nodes.X
+        X = torch.as_tensor(X.toarray() if issparse(X) else X)
+        layers = torch.nn.Linear(X.shape[1], 5), torch.nn.Tanh(), torch.nn.Linear(5, len(classes))
+        return Module(X, torch.nn.Sequential(*layers).double(), plain.structure, plain.base)
+
+    check_model(make)

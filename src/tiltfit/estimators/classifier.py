@@ -69,9 +69,12 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     classes : list, optional
         All labels. Default: those of the constraint file, else of y (and, if it shows fewer than two, of the
         constraints).
-    model : {"maxent", "naive_bayes", "bernoulli_naive_bayes"}
+    model : {"maxent", "naive_bayes", "bernoulli_naive_bayes"} or object
         Maximum entropy, p(y|x); or a generative model p(x, y) of counts (multinomial) or of zeros and ones, with which
-        Eq. 6 has −log p(x, y) and −log p(x) added: posterior regularization.
+        Eq. 6 has −log p(x, y) and −log p(x) added: posterior regularization. An object takes their place: a
+        ``torch.nn.Module`` or ``tiltfit.torch.Network``, ``lightgbm.LGBMClassifier``, ``xgboost.XGBClassifier``
+        (trained on Eq. 6 itself), or any classifier with ``fit`` and ``predict_proba`` (by soft labels, slowly). It is
+        copied.
     method : str
         ``"ap"`` (alternating projections), or one of the methods it is compared with: ``"ge"`` (generalized
         expectation), ``"codl"`` (constraint-driven learning), ``"supervised"``, ``"em"`` (generative models without
@@ -161,6 +164,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         The labels, sorted.
     coef_, intercept_ : array (classes × features), array (classes)
         The weights λ, sharpened.
+    estimator_ : object
+        What was fitted, if ``model`` is an object: the trained module, the booster, or the copy of the classifier.
     sharpness_ : float
         What the weights of the fit were multiplied by; the report says why. Going on from a fit (``init``,
         ``warm_start``, ``partial_fit``) begins with the weights without it.
