@@ -146,7 +146,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
-        kind, method = options.kind, options.method
+        kind, method, stream = options.kind, options.method, None
         given = self._given_start(options, sample.classes, encoder, matrix.shape[1]) if kind.linear else None
         # Kept as it is now: parameters may be set to something else later.
         self.classes_, self.unit_, self.base_ = np.array(sample.classes), inputs.unit, self.base
@@ -161,8 +161,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         # The labels of a stream come bit by bit, and a method that does not follow constraints has nothing to revise.
-        revises = options.revise and method.follows and options.solver != "online"
-        revisions = revise(constraints, sample) if revises else {}
+        revisions = (
+            revise(constraints, sample) if options.revise and method.follows and options.solver != "online" else {}
+        )
         grounded = self._ground_to_fit(constraints, sample, plain, options, revisions)
         told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
         options.check_anything(told, self.task.position)
@@ -178,7 +179,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         # Indexes are as large as X, and mostly nobody looks at them any more.
         again = partial(self._ground_again, sample, plain, options, revisions) if options.evens else None
         del inputs, sample, matrix
-        stream, self.sharpening_, self.refinement_ = None, Sharpness(), None
+        self.sharpening_, self.refinement_ = Sharpness(), None
         if options.solver == "online":
             fit, stream = fit_online(problem, grounded, options, self, given=given, development=development)
         elif kind.learner is not None:
@@ -486,8 +487,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _trains_itself(self) -> bool:
-        """True if ``model=`` is an object, which holds its weights down itself."""
-        return as_word(self.model) is None
+        """True if ``model=`` is an object that holds its weights down itself. (The network of a tagger does not.)"""
+        return as_word(self.model) is None and not self.task.is_sequences
 
     @property
     def _penalizes_intercept(self) -> bool:

@@ -105,8 +105,8 @@ class Network(BaseEstimator):  # type: ignore[misc]
     def rounds(self, X: Matrix, loss: Loss, settings: Settings) -> Iterator[tuple[Learned, FloatArray]]:
         self.check()
         module = copy.deepcopy(self.module)
-        if sparse.issparse(X) and X.shape[0] * X.shape[1] <= _CELLS:
-            X = X.toarray()
+        if X.shape[0] * X.shape[1] <= _CELLS:
+            X = _tensor(X, module)
         held = [p for p in module.parameters() if p.requires_grad and (p.ndim > 1 or settings.penalize_intercept)]
         trained = Trained(module, settings.alpha, tuple(held), self)
         if self.batch_size is None:
@@ -154,11 +154,9 @@ class Trained:
         """The scores of a few rows, as a tensor."""
         import torch
 
-        like = next(self.model.parameters())
-        dense = X.toarray() if sparse.issparse(X) else X
         self.model.train(training)
         try:
-            found = self.model(torch.as_tensor(dense).to(device=like.device, dtype=like.dtype))
+            found = self.model(X if isinstance(X, torch.Tensor) else _tensor(X, self.model))
         except (RuntimeError, TypeError, ValueError, NotImplementedError) as error:
             raise DataError(
                 f"model={self.network.name} failed on features of {X.shape[0]} rows × {X.shape[1]} dimensions with "
@@ -273,6 +271,14 @@ def restore(written: Written, arrays: Mapping[str, npt.NDArray[Any]], model: Any
     network = Network(module, **dict(written["options"]))
     network.check()
     return network, Trained(filled, 0.0, (), network)
+
+
+def _tensor(X: Matrix, module: Any) -> Any:
+    """Features as the module takes them."""
+    import torch
+
+    like = next(module.parameters())
+    return torch.as_tensor(X.toarray() if sparse.issparse(X) else X).to(device=like.device, dtype=like.dtype)
 
 
 @contextmanager
