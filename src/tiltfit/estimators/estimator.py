@@ -161,9 +161,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         self._check_sample(sample, plain)
         refuse_counts(options.model, matrix, self.names_, inputs.lengths if self.task.is_sequences else None)
         # The labels of a stream come bit by bit, and a method that does not follow constraints has nothing to revise.
-        revisions = (
-            revise(constraints, sample) if options.revise and method.follows and options.solver != "online" else {}
-        )
+        revises = options.revise and method.follows and options.solver != "online"
+        revisions = revise(constraints, sample) if revises else {}
         grounded = self._ground_to_fit(constraints, sample, plain, options, revisions)
         told = grounded.tilt is not None or bool(np.any(sample.labels >= 0))
         options.check_anything(told, self.task.position)
@@ -185,13 +184,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         elif kind.learner is not None:
             fit = self._taught(training, Lesson(kind.learner, plain.features.nodes.X, self._settings()), options)
         else:
-            fit = self._solve(training, options, given, development)
-            training, fit = self._evened(training, fit, again, options, scored=development is not None)
-            grounded = training.grounded
-            plain, model, fit = self._refined(
-                apart(X).X, (plain, model), training, fit, options, scored=development is not None
-            )
-            fit = self._sharpen(training.problem, model, fit, options)
+            solved = self._solved(apart(X).X, plain, training, options, given, development, again)
+            plain, model, grounded, fit = solved
         del problem, training, again  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self.constraints_, self.revisions_, self.stream_ = grounded.constraints, revisions, stream
@@ -205,6 +199,23 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         given = apart(X)
         encoder, inputs, matrix = self._learn_encoder(given.X, options)
         return encoder, given.beside(inputs), matrix
+
+    def _solved(
+        self,
+        X: Any,
+        plain: LogLinear,
+        training: Training,
+        options: Options,
+        given: FloatArray | None,
+        development: Development | None,
+        again: Callable[[ConstraintSet], Grounded] | None,
+    ) -> tuple[LogLinear, Model, Grounded, Fit]:
+        """The solution, with swallowed classes given back, after the second stage, and sharpened: the log-linear model,
+        the model, its constraints and the fit."""
+        fit, scored = self._solve(training, options, given, development), development is not None
+        training, fit = self._evened(training, fit, again, options, scored=scored)
+        plain, model, fit = self._refined(X, (plain, training.problem.model), training, fit, options, scored=scored)
+        return plain, model, training.grounded, self._sharpen(training.problem, model, fit, options)
 
     def _settings(self) -> Settings:
         """What an object as ``model=`` is told besides data."""
