@@ -99,6 +99,7 @@ def test_refusals(folder: Path) -> None:
         ("--data", "d.jsonl", "-c", "c.toml", "-o", "c.toml"): "also an input",
         ("--data", "d.jsonl", "-m", "c.toml"): "c.toml",
         ("--data", "d.jsonl", "--min-support", "1000"): "Nothing to suggest",
+        ("--data", "d.jsonl", "--encoder", "statik"): "statik",
     }.items():
         code, out, err = run(*arguments)
         assert message in (err if code else out), (arguments, err)

@@ -39,6 +39,9 @@ def suggest(
     longest: int = option(3, "Words of the longest phrase; 1: no phrases.", metavar="N"),
     topics: int = option(10, "How many topics, without labels or a model.", metavar="N"),
     seed: int = option(0, "Seed of the topics.", metavar="N"),
+    encoder: str | None = option(
+        None, "Also propose what is close in meaning, by this encoder: static, sentences.", metavar="NAME"
+    ),
     classes: ClassesOption = None,
     ignore_labels: bool = option(False, "Suggest as if nothing were labelled.", "--ignore-labels"),
     task: TaskOption = "auto",
@@ -54,7 +57,7 @@ def suggest(
             check_output(output, [model, constraints, *data])
         found = _suggest(
             ctx, task, reading, data, model, constraints, classes, ignore_labels,
-            top=top, min_support=min_support, longest=longest, n_topics=topics, random_state=seed,
+            top=top, min_support=min_support, longest=longest, n_topics=topics, random_state=seed, encoder=encoder,
         )  # fmt: skip
         if output is not None:
             with writing(output) as file:

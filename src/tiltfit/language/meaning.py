@@ -76,10 +76,10 @@ class Near(Condition):
             self._set(column=text(self.column, "The name of a column"))
 
     def fires(self, inputs: Inputs) -> BoolArray:
-        return np.asarray(self._similarities(inputs) >= self.above - _ROUNDING)
+        return np.asarray(self.similarities(inputs) >= self.above - _ROUNDING)
 
     def hint(self, inputs: Inputs) -> str | None:
-        found = self._similarities(inputs)
+        found = self.similarities(inputs)
         if not len(found) or np.any(found >= self.above - _ROUNDING):
             return None
         best = int(np.argmax(found))
@@ -87,7 +87,7 @@ class Near(Condition):
         value = math.floor((float(found[best]) + _ROUNDING) * 100) / 100
         return f"the nearest is {value:.2f}: {quote(cut(inputs.texts(self.column)[best]))}"
 
-    def _similarities(self, inputs: Inputs) -> Single:
+    def similarities(self, inputs: Inputs) -> Single:
         """The cosine of every text with the phrase that is nearest to it."""
         texts = inputs.texts(self.column)
         try:

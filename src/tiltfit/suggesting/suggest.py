@@ -30,6 +30,7 @@ from tiltfit.suggesting.knowledge import (
     probabilities_of,
     topic_knowledge,
 )
+from tiltfit.suggesting.meaning import find_alike
 from tiltfit.suggesting.suggestions import About, Suggestion, Suggestions
 from tiltfit.suggesting.usefulness import SAME, choose, shares_given
 
@@ -51,6 +52,7 @@ def suggest(
     n_examples: int = 2,
     feature_names: Iterable[str] | None = None,
     random_state: int = 0,
+    encoder: str | None = None,
 ) -> Suggestions:
     """Conditions worth stating, best first: each adds most to what the ones before it teach.
 
@@ -81,6 +83,10 @@ def suggest(
         Topics that are looked for where there are neither labels nor a model.
     n_examples : int
         Examples of each suggestion.
+    encoder : str, optional
+        The name of an encoder (``"static"``, ``"sentences"``, or one of ``register_encoder``): for every word and
+        phrase that is stated or suggested, other words of the texts that are close in meaning, and a condition
+        ``near(...)`` with a threshold.
 
     Examples
     --------
@@ -118,7 +124,11 @@ def suggest(
     best = tuple(islice(merge(*found, key=lambda s: -s.usefulness), top))
     known = tuple(data.sample.classes) if _is_known(data, stated) else ()
     topics = _topics(candidates, given) if given.source == "topics" else {}
-    return Suggestions(best, given.source, data.unit, data.n, known, topics, stated)
+    alike = {}
+    if encoder is not None:
+        said = [leaf for c in stated if c.given is not None for leaf in c.given.leaves if _fires(leaf, data).any()]
+        alike = find_alike([*said, *(s.condition for s in best)], candidates, data, encoder, n_examples)
+    return Suggestions(best, given.source, data.unit, data.n, known, topics, stated, alike)
 
 
 @dataclass(frozen=True, eq=False)

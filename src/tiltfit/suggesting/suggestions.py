@@ -22,6 +22,7 @@ from tiltfit.language.toml import VERSION, entry_lines
 from tiltfit.report.entries import Entries
 from tiltfit.suggesting.context import printable
 from tiltfit.suggesting.knowledge import Source
+from tiltfit.suggesting.meaning import Alike
 
 About = Literal["labels", "changes"]
 
@@ -117,6 +118,7 @@ class Suggestions(Entries[Suggestion]):
     classes: tuple[Any, ...] = ()
     topics: dict[int, tuple[Condition, ...]] = field(default_factory=dict)
     stated: ConstraintSet = field(default_factory=ConstraintSet)
+    alike: dict[Condition, Alike] = field(default_factory=dict)
 
     @property
     def constraints(self) -> ConstraintSet:
@@ -151,7 +153,21 @@ class Suggestions(Entries[Suggestion]):
             for place, suggestion in suggestions:
                 lines.append(f"{place:>3}. {suggestion.what(self.unit)}: {suggestion.figures(self.unit)}")
                 lines += [f"       {example}" for example in suggestion.examples]
+                lines += [f"     {line}" for line in self.questions(suggestion.condition)]
+        for condition in self.stated_alike:
+            lines += ["", f"Stated: {self.unit} {condition.clause(self.unit)}"]
+            lines += [f"     {line}" for line in self.questions(condition)]
         return "\n".join(lines)
+
+    def questions(self, condition: Condition) -> list[str]:
+        """What else could be stated, since it is close in meaning; nothing if no encoder was asked."""
+        return list(self.alike[condition].lines) if condition in self.alike else []
+
+    @property
+    def stated_alike(self) -> list[Condition]:
+        """The stated conditions that something is close to."""
+        suggested = {suggestion.condition for suggestion in self}
+        return [condition for condition in self.alike if condition not in suggested and self.questions(condition)]
 
     def to_toml(self) -> str:
         """A constraint file to fill in: valid as it stands, with what was stated already and every suggestion in
@@ -162,6 +178,9 @@ class Suggestions(Entries[Suggestion]):
             lines += ["", f"# ---- {printable(heading)}"] if heading else []
             for place, suggestion in suggestions:
                 lines += ["", *_entry(place, suggestion, self)]
+        for condition in self.stated_alike:
+            lines += ["", f"# Stated: {printable(f'{self.unit} {condition.clause(self.unit)}')}"]
+            lines += _remarks(self, condition)
         lines += _standing(self)
         return "\n".join(lines) + "\n"
 
@@ -175,6 +194,7 @@ class Suggestions(Entries[Suggestion]):
             "stated": len(self.stated),
             "topics": {str(k): [c.to_document() for c in words] for k, words in self.topics.items()},
             "suggestions": [suggestion.to_dict() for suggestion in self],
+            "alike": [{"given": c.to_document(), **alike.to_dict()} for c, alike in self.alike.items()],
         }
 
 
@@ -203,6 +223,7 @@ def _entry(place: int, suggestion: Suggestion, found: Suggestions) -> Iterator[s
     yield f"# {place}. {printable(f'{suggestion.what(found.unit)}: {suggestion.figures(found.unit)}')}"
     for example in suggestion.examples:
         yield f"#      {printable(example)}"
+    yield from _remarks(found, suggestion.condition)
     yield "#[[constraint]]"
     given = entry_lines({"given": suggestion.condition.to_document()})[0]
     if suggestion.about == "changes":
@@ -215,6 +236,14 @@ def _entry(place: int, suggestion: Suggestion, found: Suggestions) -> Iterator[s
     yield f"#{given}"
     (line,) = entry_lines({"about": USUAL if suggestion.target is None else suggestion.target})
     yield f"#{line}"
+
+
+def _remarks(found: Suggestions, condition: Condition) -> Iterator[str]:
+    """What is close in meaning, and the condition as a line to put in the place of ``given``."""
+    yield from (f"#    {printable(line)}" for line in found.questions(condition))
+    alike = found.alike.get(condition)
+    if alike is not None and alike.near is not None and alike.apart:
+        yield f"#    {entry_lines({'given': alike.near.to_document()})[0]}"
 
 
 def _choice(found: Suggestions, but: object = None) -> str:
