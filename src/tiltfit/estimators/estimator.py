@@ -256,11 +256,13 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         history stay those of the fit. ``problem``: that of the first stage, which may have another model."""
         if model is not problem.model:
             problem = replace(problem, model=model, alpha=self.ridge(model))
-        chosen = options.sharpen if isinstance(options.sharpen, Sharpness) else Sharpness()
         second = self.refinement_ is not None and self.refinement_.is_kept  # its objective is not that of Eq. 6
-        if options.sharpen == "auto" and options.method.name == "ap" and not (options.is_generative or second):
-            with one_blas_thread():
-                chosen = sharpness_of(problem, fit.weights, fit.projection, words=self._sees_words_alone)
+        if isinstance(options.sharpen, Sharpness):
+            chosen = options.sharpen
+        elif second or self._is_pooled:  # views are sharpened before they are pooled
+            chosen = Sharpness()
+        else:
+            chosen = self._sharpness(problem, fit, options, words=self._sees_words_alone)
         self.sharpening_ = chosen
         if chosen.is_plain:
             return fit
@@ -268,6 +270,14 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         if projection is not None:
             projection = problem.evaluate(weights, projection.start, CLOSE, told=True).projection
         return replace(fit, weights=weights, projection=projection)
+
+    @staticmethod
+    def _sharpness(problem: Problem, fit: Fit, options: Options, *, words: bool) -> Sharpness:
+        """What ``sharpen="auto"`` chooses; 1 where it chooses nothing."""
+        if options.sharpen != "auto" or options.method.name != "ap" or options.is_generative:
+            return Sharpness()
+        with one_blas_thread():
+            return sharpness_of(problem, fit.weights, fit.projection, words=words)
 
     @staticmethod
     def factors(model: Model, sharpness: Sharpness) -> FloatArray:
@@ -673,6 +683,11 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     def _sees_words_alone(self) -> bool:
         """False if a feature tells what a condition looks at without being that itself."""
         return True
+
+    @property
+    def _is_pooled(self) -> bool:
+        """True if views of X are fitted apart and pooled."""
+        return False
 
     def _inference_settings(self) -> tuple[str, int]:
         return "auto", 0

@@ -172,6 +172,7 @@ def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
         return {"weighting": bag.weighting, "size": bag.size, "n": bag.n, "frequency": f"{key}.frequency"}
     if isinstance(bag, WordsAndMeaning):
         vectors = {"encoder": bag.encoder, "dimensions": bag.dimensions, "length": bag.length}
+        vectors |= {"apart": True} if bag.apart else {}
         return {"weighting": bag.weighting, "bag": _dump_bag(bag.words, key, arrays), **vectors}
     if isinstance(bag, Views):
         views = [_dump_view(view, f"{key}.{view.unit}", arrays) for view in bag.bags]
@@ -212,7 +213,8 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
         if not isinstance(words_alone, BagOfWords):
             raise ModelFileError("The words beside an encoder are damaged.")
         ENCODERS.find(name)  # refuses a name that nobody has registered; the encoder is loaded when it is needed
-        return WordsAndMeaning(words_alone, _dimensions(document), name, _positive(document, "length"))
+        length, apart = _positive(document, "length"), document.get("apart", False) is True
+        return WordsAndMeaning(words_alone, _dimensions(document), name, length, apart)
     if document["weighting"] == Views.weighting:
         views = tuple(_restore_view(view, arrays) for view in document["views"])
         if not views or len({view.unit for view in views}) < len(views):

@@ -180,6 +180,7 @@ class GivenFeatures:
     factor: float
     columns: ClassVar[None] = None  # of a table
     is_lost: ClassVar[bool] = False
+    apart: ClassVar[tuple[bool, ...]] = ()
     has_meaning: ClassVar[bool] = False  # not known: what is sparse is taken for words, as in X
     names: ClassVar[Sequence[str]] = ()
     views: ClassVar[tuple[str, ...]] = ()

@@ -28,8 +28,8 @@ from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.hashing import SIZE, Buckets, checked_size
 
 WEIGHTINGS = ("tfidf", "counts", "binary")
-WORDS_AND_MEANING = "words+meaning"
-VECTORIZERS = ("auto", *WEIGHTINGS, "hashing", WORDS_AND_MEANING)
+WORDS_AND_MEANING, WORDS_AND_SENTENCES = "words+meaning", "words+sentences"
+VECTORIZERS = ("auto", *WEIGHTINGS, "hashing", WORDS_AND_MEANING, WORDS_AND_SENTENCES)
 
 UNITS = ("words", "pairs", "characters")
 
