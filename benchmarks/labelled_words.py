@@ -34,13 +34,15 @@ class Task:
     constraints: list[Constraint]
 
 
-def load_task(name: str, *, seed: int = 0, target: float = 0.9, development: bool = False) -> Task:
-    """The collection's own split, else two thirds against one third at random.
+def load_task(
+    name: str, *, seed: int = 0, target: float = 0.9, development: bool = False, official: bool = True
+) -> Task:
+    """The collection's own split, if it has one and ``official`` is true; else two thirds against one third at random.
 
     ``development`` splits the training part again (70 : 30) and leaves the test part alone: for choosing parameters.
     """
     corpus = load_corpus(name)
-    train, test = _split(corpus, seed)
+    train, test = _split(corpus, seed, official)
     if development:
         train, test = train_test_split(train, test_size=0.3, random_state=seed, stratify=corpus.labels[train])
     texts, labels = [corpus.texts[i] for i in train], corpus.labels[train]
@@ -60,8 +62,8 @@ def oracle_constraints(
     return [expect(str(classes[y]), given=word(str(words[j]))).about(target) for j, y in chosen]
 
 
-def _split(corpus: Corpus, seed: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    if corpus.split is not None:
+def _split(corpus: Corpus, seed: int, official: bool) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    if official and corpus.split is not None:
         return np.flatnonzero(corpus.split == "train"), np.flatnonzero(corpus.split == "test")
     rows = np.arange(len(corpus.texts))
     train, test = train_test_split(rows, test_size=1 / 3, random_state=seed, stratify=corpus.labels)

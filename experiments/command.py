@@ -53,7 +53,8 @@ test data, and nothing else can."""
 class Experiment:
     """``folders``: those of the data that it reads; ``page``: Markdown, without its head; ``summary``: what others show
     of it (the README's tables), beside the cells in the JSON file; ``plot`` writes the figure; ``missed``: which
-    figures that must be reached are not; ``stem``: the name of its files, if it is another one."""
+    figures that must be reached are not; ``stem``: the name of its files, if it is another one; ``package``: where the
+    command is."""
 
     name: str
     title: str
@@ -64,10 +65,11 @@ class Experiment:
     plot: Callable[[Finished, Path], object] | None = None
     missed: Callable[[Finished], Sequence[str]] = lambda _: ()
     stem: str = ""
+    package: str = "experiments"
 
     @property
     def command(self) -> str:
-        return f"python -m experiments.{self.name} --page"
+        return f"python -m {self.package}.{self.name} --page"
 
     @property
     def files(self) -> str:
@@ -94,7 +96,7 @@ def run(full: Experiment, quick: Experiment, arguments: Sequence[str] | None = N
         print(f"Not on this machine: {', '.join(experiment.absent)} (TILTFIT_DATA names their folder)", file=sys.stderr)
         return 0 if given.quick else 1
     with _kept(given, experiment) as path:
-        cells = complete(experiment, Kept(path), given.jobs)
+        cells = (finished if given.so_far else complete)(experiment, Kept(path), given.jobs)
     print(experiment.text(cells))
     if given.page:
         write(experiment, cells, given.docs)
@@ -119,6 +121,16 @@ def complete(experiment: Experiment, kept: Kept, jobs: int = 1) -> dict[str, Any
     if older:
         told = "finished cells were measured with other sources than these; --fresh measures anew."
         print(f"{older} of {len(found)} {told}", file=sys.stderr)
+    return found
+
+
+def finished(experiment: Experiment, kept: Kept, jobs: int = 1) -> dict[str, Any]:
+    """The cells that are kept, without measuring the others: for pages that can say what is missing."""
+    found: dict[str, Any] = {}
+    for stage in experiment.stages:
+        found |= {cell.key: dict(kept[cell.key]) for cell in stage(found) if cell.key in kept}
+    for figures in found.values():
+        figures.pop(SOURCES, None)
     return found
 
 
@@ -190,9 +202,10 @@ def _kept(given: argparse.Namespace, experiment: Experiment) -> Iterator[Path]:
 
 
 def _arguments(experiment: Experiment, arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog=f"python -m experiments.{experiment.name}")
+    parser = argparse.ArgumentParser(prog=f"python -m {experiment.package}.{experiment.name}")
     parser.add_argument("--quick", action="store_true", help="a small part, measured anew")
     parser.add_argument("--page", action="store_true", help="write the page, the JSON and the figure")
+    parser.add_argument("--so-far", action="store_true", help="measure nothing more: the page of what is finished")
     parser.add_argument("--fresh", action="store_true", help="forget finished cells")
     parser.add_argument("--jobs", type=int, default=JOBS, help="how many cells to measure beside each other")
     parser.add_argument("--kept", type=Path, default=KEPT, help="the folder of finished cells")
