@@ -72,7 +72,9 @@ class TrainingOptions:
     jobs: int | None = option(None, "Threads; -1: one per core.", panel=TRAINING)
     seed: int | None = option(None, "Seed of random numbers (random starts, sampled statistics, sgd).", panel=TRAINING)
     vectorizer: str | None = option(
-        None, "auto, tfidf, counts, binary, hashing or words+meaning: how texts become features.", panel=CLASSIFIER
+        None,
+        "auto, tfidf, counts, binary, hashing, words+meaning or words+sentences: how texts become features.",
+        panel=CLASSIFIER,
     )
     refine: bool | None = option(
         None,

@@ -95,11 +95,14 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         How ``solver="online"`` and ``partial_fit`` learn: ``passes`` (5) over the data of ``fit``; ``batch_size``
         (64): rows per step; ``horizon``: how many rows of a stream count at most (default: all that were seen);
         ``steps``: "adaptive", or "printed" as in the paper, with ``eta0`` (0.1).
-    vectorizer : {"auto", "tfidf", "counts", "binary", "hashing", "words+meaning"}, scikit-learn vectorizer or encoder
+    vectorizer : str, scikit-learn vectorizer or encoder
+        "auto", "tfidf", "counts", "binary", "hashing", "words+meaning" or "words+sentences".
         How raw texts become features; ``auto`` is ``tfidf``, each document scaled to length ten (in ``partial_fit``:
         ``hashing``; for naive Bayes ``counts`` or ``binary``). ``hashing`` is the same without a vocabulary: words are
         hashed into 2**18 columns. ``words+meaning`` is tf-idf with, beside it, the vectors of a static encoder, scaled
-        to length five (``pip install 'tiltfit[embeddings]'``). A vectorizer is any transformer of scikit-learn, a
+        to length five (``pip install 'tiltfit[embeddings]'``). ``words+sentences`` has the vectors of a small sentence
+        encoder beside words (``'tiltfit[sentences]'``); both are fitted apart, and their weights are averaged, each
+        with the say that it has earned on the texts of the fit. A vectorizer is any transformer of scikit-learn, a
         pipeline or union of them included; it is copied, and its matrix is taken as it is: with scikit-learn's tf-idf,
         of length one, use ``alpha=0.01``. An encoder is any object with ``encode(texts)``, as sentence-transformers and
         model2vec have it; its vectors are scaled to length ten. To compute vectors yourself, see ``features=`` of

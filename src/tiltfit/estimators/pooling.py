@@ -29,6 +29,8 @@ from tiltfit.methods.sharpness import HeldOut, Sharpness
 from tiltfit.models.log_linear import LogLinear
 from tiltfit.models.model import linear
 
+POWER = 2.0  # of κ
+
 
 def fit_apart(
     training: Training,
@@ -75,7 +77,7 @@ def _skill(problem: Problem, fit: Fit) -> float:
 
 def _share(words: float, vectors: float) -> float:
     """a_v of two κ; one half where neither is above chance."""
-    return vectors**2 / (words**2 + vectors**2) if words or vectors else 0.5
+    return vectors**POWER / (words**POWER + vectors**POWER) if words or vectors else 0.5
 
 
 def _only(model: LogLinear, columns: BoolArray) -> LogLinear:
