@@ -26,7 +26,7 @@ BOOSTED = "LightGBM"
 ALPHA = 1.0
 SQUARE = 0.05  # of the start: as hard a square as the default pull (``methods.start``)
 HIDDEN, ROUNDS = 64, 60
-BATCH, STEPS = 64, 2000
+BATCH, STEPS = 64, 4000
 TREES = {"learning_rate": 0.1, "num_leaves": 15, "min_data_in_leaf": 20, "lambda_l2": 1.0, "verbose": -1}
 N_TREES = 60
 
@@ -126,7 +126,7 @@ def torch_batches(given: Given, vectors: Vectors | None, seed: int) -> Judged:
         loss(layer(inputs))  # the other rows of a batch have these scores, not zeros
     n_batches = max(1, n // BATCH)
     rounds = -(-STEPS // n_batches)
-    steps = torch.optim.SGD(layer.parameters(), lr=0.15, momentum=0.9)
+    steps = torch.optim.SGD(layer.parameters(), lr=0.4, momentum=0.9)
     fading = torch.optim.lr_scheduler.CosineAnnealingLR(steps, rounds)
     order = np.random.default_rng(seed)
     for _ in range(rounds):

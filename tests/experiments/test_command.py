@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from experiments import command
-from experiments.command import Experiment, Finished, complete, run
+from experiments.command import Experiment, Finished, complete, finished, run
 from experiments.kept import Kept
 
 
@@ -115,6 +115,13 @@ def test_the_page_its_json_and_its_figure(
     assert data["summary"] == {"most": 16}
     assert list(data["cells"]) == ["square of 2", "square of 4"]
     assert (tmp_path / "docs" / "figures" / "squares.png").is_file()
+
+
+def test_a_page_of_what_is_finished_so_far(tmp_path: Path) -> None:
+    kept = Kept(tmp_path / "cells.json")
+    complete(squares(2), kept)
+    assert list(finished(squares(2, 3), kept)) == ["square of 2", "square of 4"]
+    assert finished(squares(2, 3), kept)["square of 2"] == {"square": 4.0}
 
 
 def test_fresh_forgets(tmp_path: Path, folders: list[str]) -> None:
