@@ -159,7 +159,7 @@ def main() -> int:
         ENCODERS.remove(name)
         register_encoder(name, lambda encoder=encoder: encoder)  # type: ignore[misc]
     named_encoder.cache_clear()
-    page, found = PAGE.read_text(encoding="utf-8"), as_table(measured())
+    found, page = as_table(measured()), PAGE.read_text(encoding="utf-8")
     begin, end = "<!-- written by python -m experiments.meaning -->\n", "<!-- end -->"
     new, n = re.subn(f"(?s){begin}.*?{end}", lambda _: f"{begin}{found}\n{end}", page)
     if n != 1:

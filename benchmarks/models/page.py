@@ -150,7 +150,7 @@ def _table(plan: Plan, found: Finished, key: str, told: Callable[[float], str]) 
 
 def absent(plan: Plan) -> str:
     """What was left out, and why."""
-    lines = [f"- {name}: {why}." for name, why in LEFT_OUT.items() if name in plan.names]
+    lines = [f"- Sentence encoder, {name}: {why}." for name, why in LEFT_OUT.items() if name in plan.names]
     lines += [f"- {c.title}: {', '.join(c.missing)} not installed." for c in plan.contestants if c.missing]
     return "Left out:\n\n" + "\n".join(lines) if lines else ""
 
