@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tiltfit import TiltClassifier, TiltTagger, expect, feature
+from tiltfit import TiltClassifier, TiltTagger, expect, feature, load
 from tiltfit.errors import NotConvergedWarning
 
 
@@ -56,3 +59,14 @@ def test_other_tolerances_are_refused(tol: object) -> None:
     with pytest.raises(ValueError, match="tol") as caught:
         TiltClassifier(tol=tol).fit(np.eye(2), [0, 1])  # type: ignore[arg-type]
     assert caught.value.parameter == "tol"  # type: ignore[attr-defined]
+
+
+def test_a_fit_says_how_long_it_took_but_its_file_does_not(tmp_path: Path) -> None:
+    started = time.perf_counter()
+    fitted = TiltClassifier().fit(np.eye(4), [0, 1, 0, 1])
+    assert 0 < fitted.fit_seconds_ < time.perf_counter() - started
+    fitted.save(tmp_path / "a.tilt")
+    fitted.fit_seconds_ += 1
+    fitted.save(tmp_path / "b.tilt")
+    assert (tmp_path / "a.tilt").read_bytes() == (tmp_path / "b.tilt").read_bytes()
+    assert not hasattr(load(tmp_path / "a.tilt"), "fit_seconds_")

@@ -10,6 +10,7 @@ Explanations, pages and commands use ``sample``, ``infer`` and ``ground``, and t
 from __future__ import annotations
 
 import logging
+import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,8 +93,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     ``inference_`` (how whole sequences are inferred, and the seed), ``model_``, ``base_``, ``weights_`` (of a model
     that is not linear), ``learned_`` (what an object as ``model=`` has learned), ``sharpening_`` (by what the weights
     were multiplied after the fit, and why), ``stream_`` (to go on with, or None), ``refinement_`` (what a second stage
-    did, or None), ``fields_`` (names of fields in files, by the command line's options) and ``lost_`` (constraints that
-    a model file could not hold).
+    did, or None), ``fields_`` (names of fields in files, by the command line's options), ``fit_seconds_`` (not kept in
+    files, which do not differ from run to run) and ``lost_`` (constraints that a model file could not hold).
     """
 
     task: ClassVar[Task]
@@ -110,6 +111,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     objective_: float
     converged_: bool
     n_iter_: int
+    fit_seconds_: float
     message_: str
     unit_: Unit
     encoder_: Any
@@ -130,12 +132,13 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
     # Learning
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, dev: Any = None, patience: int = 5) -> Self:
-        before = dict(self.__dict__)
+        before, started = dict(self.__dict__), time.perf_counter()
         try:
             fit = self._fit(X, y, sample_weight, dev, patience)
         except BaseException:
             self.__dict__ = before
             raise
+        self.fit_seconds_ = time.perf_counter() - started
         self._warn(fit, self.__dict__.pop("lost_", ()))
         return self
 
