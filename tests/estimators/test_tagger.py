@@ -373,8 +373,8 @@ def test_named_starts(init):
 
 
 def test_both_solvers_learn_the_same():
-    joint = TiltTagger(WORDS, tol=1e-5).fit(ADS, TAGS)
-    slow = TiltTagger(WORDS, tol=1e-5, solver="alternating", max_iter=5000).fit(ADS, TAGS)
+    joint = TiltTagger(WORDS, beta=0.05, tol=1e-5).fit(ADS, TAGS)  # bounded pulls have kinks, at which both stop short
+    slow = TiltTagger(WORDS, beta=0.05, tol=1e-5, solver="alternating", max_iter=5000).fit(ADS, TAGS)
     assert joint.objective_ == pytest.approx(slow.objective_, abs=1e-5)
     np.testing.assert_allclose(joint.coef_, slow.coef_, atol=5e-3)
 

@@ -28,6 +28,7 @@ from experiments.development import development_part, development_split, feature
 from tiltfit import TiltClassifier, TiltTagger, column, expect
 from tiltfit.demo.tickets import generate
 from tiltfit.demo.tickets import split as split_tickets
+from tiltfit.projections import components
 from tiltfit.projections.components import PULL, PULL_OF_TOKENS
 
 CLASSES = ("fire", "water")
@@ -139,8 +140,9 @@ def test_words_that_no_text_has_are_left_out(collections: Path) -> None:
 
 
 @SMALL
-def test_a_bounded_pull_is_the_default_of_documents() -> None:
+def test_a_bounded_pull_is_the_default_of_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     job = tickets(0, TENTH)
+    monkeypatch.setattr(components, "REFERENCE", len(job.X))  # statements that say how strong they are go without n₀
     alone = [said for said in job.constraints if not said.is_hard]
     one_each = {said.event.names: said for said in alone}  # nothing to balance
     job = replace(job, constraints=list(one_each.values()))
@@ -151,9 +153,10 @@ def test_a_bounded_pull_is_the_default_of_documents() -> None:
 
 
 @SMALL
-def test_a_bounded_pull_that_grows_with_the_share_is_the_default_of_sequences() -> None:
-    job = demo(20, 10, 0, WHOLE)
-    labels = [None] * 15 + [["author"] * len(row) for row in job.X[15:]]  # known tokens are no part of the support
+def test_a_bounded_pull_that_grows_with_the_share_is_the_default_of_sequences(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = demo(60, 10, 0, WHOLE)
+    monkeypatch.setattr(components, "REFERENCE", sum(map(len, job.X[:55])))
+    labels = [None] * 55 + [["author"] * len(row) for row in job.X[55:]]  # known tokens are no part of the support
     job = replace(job, y=labels)
     ours = estimated(job, Setting(Bounded(10.0, 10_000.0)).on(sequences=True))
     default = TiltTagger(job.constraints, classes=list(job.classes), n_jobs=1)
@@ -173,8 +176,9 @@ def test_weights_of_ten_are_ten_copies() -> None:
 
 
 @SMALL
-def test_a_cell_is_what_a_fit_on_the_raw_texts_gives(collections: Path) -> None:
+def test_a_cell_is_what_a_fit_on_the_raw_texts_gives(collections: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     split = development_split("movie", 0)
+    monkeypatch.setattr(components, "REFERENCE", len(split.texts))
     texts = TiltClassifier(list(split.constraints), n_jobs=1).fit(list(split.texts))
     task = Task("movie", 1, partial(tasks.words, "movie"), "movie")
     score = Cell(task, 0, WHOLE, Setting(Bounded(10.0), FREE)).measure()

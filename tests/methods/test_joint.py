@@ -38,7 +38,7 @@ def test_figures_and_tolerances_are_those_of_the_accepted_trial(monkeypatch: pyt
     monkeypatch.setattr(joint, "minimise", minimise)
     problem: Any = SimpleNamespace(
         plateau=lambda tol: SimpleNamespace(reached=None), rounding=0.0, curvature=0.0, units=None,
-        weight=np.ones(1), gamma=1.0, evaluate=evaluate, model=SimpleNamespace(workers=None), merged=None, tilt=None,
+        omega=np.ones(1), evaluate=evaluate, model=SimpleNamespace(workers=None), merged=None, tilt=None,
     )  # fmt: skip
     problem.active = problem
     fit = solve_jointly(problem, np.zeros(1), Run(max_iter=9, tol=1e-3))

@@ -227,7 +227,8 @@ def test_a_fit_ends_at_the_same_weights(name, solve):
         solve(problem, start, Run(max_iter=300, tol=1e-6))
         for problem in (whole, replace(whole, n_shards=3, executor=Threads(2)))
     )
-    assert many.objective == pytest.approx(one.objective, rel=1e-6)
+    # Alternation ends where ten rounds gain less than a millionth, not where nothing can be gained.
+    assert many.objective == pytest.approx(one.objective, rel=1e-5 if solve is alternate else 1e-6)
     np.testing.assert_allclose(many.weights, one.weights, atol=2e-3)
 
 

@@ -118,7 +118,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         which the report says. A number is the softness of ``about`` and ``distributed_as``, as in the paper: the
         smaller, the closer to the target.
     gamma : float
-        Weight of unlabelled against labelled rows.
+        Weight of unlabelled against labelled rows. By default strength (neither ``beta`` nor ``scale`` is set) all
+        unlabelled rows count together as 2,000 times so much, however many they are.
     scale : {"auto", "unit", "support"}
         ``unit``: every constraint pulls alike, however often it fires (β as in the paper). ``support``: β is divided by
         how often the condition fires, so that each firing pulls alike and the whole pull grows with the data. ``auto``:
@@ -186,6 +187,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     n_iter_, history_ : int, tuple of ``Round``
         The rounds. With a development set, ``dev_score`` is the accuracy there. ``stage`` is 2 in the second stage,
         whose objective is another one.
+    fit_seconds_ : float
+        How long ``fit`` took. Files do not hold it, so that they do not differ from run to run.
     refinement_ : ``Refinement`` or None
         What the second stage changed, and what it cost. ``print`` it.
     constraint_report_ : ``ConstraintReport``

@@ -311,8 +311,9 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             potentials = touched.potentials(fit.weights)
             predicted = grounded.of_labels(touched.structure.best(potentials, touched.workers)[0])
             p = grounded.tilt.of_model(potentials)
+        gamma = float(self.gamma) * grounded.instance_weight
         return report_constraints(
-            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, float(self.gamma), roles, predicted
+            grounded, p, fit.projection, self.classes_.tolist(), self.unit_, gamma, roles, predicted
         )
 
     def _keep_weights(self, plain: LogLinear, weights: FloatArray) -> None:

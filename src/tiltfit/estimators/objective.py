@@ -275,9 +275,8 @@ def objective(
     said = said.with_classes(sample.classes, task.unit)
     options.check(said, inputs.unit)
     revisions = revise(said, sample) if options.revise else {}
-    grounded = ground(
-        said, sample, replace(options.strength, near_votes=False), Grounding(inference=inference, revisions=revisions)
-    )
+    strength = replace(options.strength, near_votes=False, sized=False)
+    grounded = ground(said, sample, strength, Grounding(inference=inference, revisions=revisions))
     options.check_anything(grounded.tilt is not None or bool(np.any(sample.labels >= 0)), task.position)
     model = Scores.of(sample.structure, len(sample.classes))
     problem = Problem.of(model, sample, grounded, np.zeros(model.n_weights), float(gamma))

@@ -119,7 +119,7 @@ class TiltTagger(TiltEstimator):
         With a module as ``model``: a copy with the weights that were learned (and no ``coef_``).
     sharpness_ : pair of floats
         What the weights of attributes and of transitions were multiplied by.
-    classes_, n_iter_, objective_, converged_, history_, constraint_report_
+    classes_, n_iter_, fit_seconds_, objective_, converged_, history_, constraint_report_
         As for ``TiltClassifier``.
 
     Examples

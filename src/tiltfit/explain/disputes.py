@@ -143,7 +143,8 @@ def _pull(statement: Statement, measured: Expectations) -> float | None:
     component = grounded.component == statement.feature.target.number
     rows = (grounded.owner == statement.number) & (component if statement.label is not None else grounded.component < 0)
     support = grounded.told(np.zeros(len(rows)), found.marginals)[1]
-    return float(measured.view.estimator.gamma * (support[rows] @ found.prices[rows]))
+    gamma = measured.view.estimator.gamma * grounded.instance_weight
+    return float(gamma * (support[rows] @ found.prices[rows]))
 
 
 def _dispute(statement: Statement, measured: Expectations, top: int) -> Dispute:

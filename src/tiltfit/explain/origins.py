@@ -116,9 +116,7 @@ def _moments(
 ) -> Iterator[tuple[str, str, FloatArray]]:
     """α·λ in parts: kind, name, and Σ ω·(E_q[f] − E_p[f])."""
     sample, tilt = view.sample, grounded.tilt
-    problem = Problem(
-        view.model, sample.labels, sample.weight, ridge, float(view.estimator.gamma), tilt, grounded.touched
-    )  # fmt: skip
+    problem = Problem.of(view.model, sample, grounded, ridge, float(view.estimator.gamma))
     if len(problem.labelled):
         labelled = view.model.take(problem.labelled)
         expected = labelled.moments(weights, sample.weight[problem.labelled]).expectation

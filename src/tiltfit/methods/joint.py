@@ -116,7 +116,7 @@ class _Search:
     def __init__(self, problem: Problem, measure: Measure) -> None:
         self._problem, self._measure = problem, measure
         follow = _FOLLOW_BOUNDED if problem.tilt is not None and problem.tilt.is_bounded else _FOLLOW
-        self._follow = follow / (np.sqrt(max(1.0, float(np.sum(problem.weight)))) * max(1.0, problem.gamma))
+        self._follow = follow / np.sqrt(max(1.0, float(np.sum(problem.omega))))
         self._trials: list[_Trial] = []  # since the last accepted step
         self.last: Start | None = None
         self.evaluations = 0

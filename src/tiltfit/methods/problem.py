@@ -94,13 +94,13 @@ class Problem:
 
     @staticmethod
     def of(model: Model, sample: Sample, grounded: Grounded, alpha: FloatArray, gamma: float) -> Problem:
-        """Eq. 6 on a sample, with the constraints as they apply there."""
+        """Eq. 6 on a sample, with the constraints as they apply there; γ is times their ``instance_weight``."""
         return Problem(
             model=model,
             labels=sample.labels,
             weight=sample.weight,
             alpha=alpha,
-            gamma=gamma,
+            gamma=gamma * grounded.instance_weight,
             tilt=grounded.tilt,
             touched=grounded.touched,
         )
@@ -151,9 +151,8 @@ class Problem:
         prices, projection = Prices(weights, np.empty(0), np.inf, 0.0), None
         if self.tilt is not None:
             touched = [shard for shard in shards if shard.problem.tilt is not None]
-            projection = project(
-                self.tilt, touched, start=start, tol=tol, told=told, executor=executor, weights=weights
-            )
+            how: dict[str, Any] = {"executor": executor, "weights": weights, "gamma": self.gamma}
+            projection = project(self.tilt, touched, start=start, tol=tol, told=told, **how)
             value += self.gamma * projection.value
             prices = projection.broadcast(weights, self.tilt.features.n_rows)
             if projection.sampling is not None:

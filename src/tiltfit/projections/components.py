@@ -39,6 +39,13 @@ PULL_OF_FIRING = 5.0
 """The same per firing, where the number of tokens is not known (streams of sequences, whose β is 0.1/c then)."""
 
 
+REFERENCE = 2_000.0
+"""n₀: unlabelled documents, or tokens, count together as much as so many, however many they are."""
+_FEWEST = 100.0
+"""Fewer count as if they were so many, but one by one: p must follow q ever more closely then, and O has ever sharper
+kinks where statements with a bounded pull are met, on which solvers stop short."""
+
+
 @dataclass(frozen=True)
 class Strength:
     """How strong constraints are that do not say so themselves.
@@ -47,13 +54,22 @@ class Strength:
     more than w. Of documents w = 10, however many it speaks of: one that is wrong about most of the data must not
     drown the others; it is more for a class that few statements speak of than for one that many do (``balance``). Of
     sequences w = 10 + 10,000·c/n, n the tokens: what is said of nearly all of them ("no source
-    speaks: O") has to move that many; but of few tokens, n < 1,000, w = 10 + 10·c, ten log-odds per firing. (``unit``:
+    speaks: O") has to move that many; but of few tokens, n < 1,000, w = 10 + 10·c, ten log-odds per firing
+    (n < 100 where they are ``sized``, w = 10 + 100·c). (``unit``:
     10, ``support``: c.) Penalties that grow as a square have β = ½/w, with which they pull as hard when they are half a
     unit off.
 
     Where statements vote on most tokens (``voted``), the weights are held near those that follow the majority of the
     votes (``methods.alternating_projections``), which meet most of them; w = 1 then. A statement that others contradict
     has to be outvoted: met at any price, wrong ones cost 14 points of entity F1 on ncbi (docs/defaults.md).
+
+    KL is a sum over instances, the ridge and w are constants. So that the fit does not depend on how often the data are
+    counted, n unlabelled documents or tokens count as n₀ together (``sized``) where some pull is bounded:
+
+        γ·[n₀/n·Σ w·D(q‖p) + U(m(q))] = γ·n₀/n·[Σ w·D(q‖p) + n/n₀·U(m(q))]
+
+    with n₀/n the ``instance_weight``, by which γ is multiplied and every U divided. Not where statements are about
+    single instances: their U are sums over instances as well.
 
     Otherwise β is that of a constraint (``auto``, ``unit``) or of each firing (``support``: β/c), with U = (m − u)²/2β.
 
@@ -83,6 +99,10 @@ class Strength:
     """Whether the weights may be held near those that follow the votes of statements."""
     voted: bool = False
     """Whether they are, because statements vote on most tokens."""
+    sized: bool = False
+    """Whether unlabelled instances count as ``REFERENCE`` of them."""
+    instance_weight: float = 1.0
+    """n₀/n where they do, else 1."""
     smooth: bool = False
     """Whether U must be smooth: ``about`` is then a square by default. Streams have it, too, since the prices of a
     bounded pull are at their ends while p is on its way, and p would hardly follow."""
@@ -103,9 +123,9 @@ class Strength:
         """β in units of m of rows with these supports, of a penalty that grows as its deviation to that power."""
         if self.is_bounded(constraint):
             most = balance * self._most(rate * support)
-            return (1.0 if power == 1 else 0.5) / most * rate**power
+            return self.instance_weight * (1.0 if power == 1 else 0.5) / most * rate**power
         stated = self._stated(constraint)
-        value = (self.beta if stated is None else stated) * rate**power  # type: ignore[operator]
+        value = self.instance_weight * (self.beta if stated is None else stated) * rate**power  # type: ignore[operator]
         return value / (rate * support) if self.per_firing(constraint) else np.full(len(support), value)
 
     def _most(self, support: FloatArray) -> FloatArray:
@@ -118,7 +138,7 @@ class Strength:
             return PULL_OF_FIRING * support
         if self.voted:
             return np.full(len(support), PULL_AMONG_VOTES)
-        return PULL + support * min(PULL, PULL_OF_TOKENS / self.tokens)
+        return PULL + support * (PULL_OF_TOKENS / max(self.tokens, _FEWEST if self.sized else PULL_OF_TOKENS / PULL))
 
     @staticmethod
     def _stated(constraint: Constraint) -> float | None:
@@ -142,16 +162,29 @@ def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sam
     constraints = list(constraints)
     found = {k: rate(c, sample) for k, c in enumerate(constraints) if c.of is not None}
     tokens = float(np.sum(sample.position_weight)) if sample.is_sequences and not part else None
-    near_votes = strength.near_votes and strength.scale == "auto" and not part
+    auto = strength.beta is None and strength.scale == "auto" and not part
+    bounded = [c for c in constraints if strength.is_bounded(c) and not c.is_hard]
+    voted = auto and strength.near_votes and _voted_share(bounded, sample) > _MOST
+    sized = auto and strength.sized and bounded and not voted and not any(c.is_local for c in constraints)
+    size = _size(sample) if sized else 0.0
     return replace(
         strength,
         rates={**found, **strength.rates},
         balance={} if sample.is_sequences else balanced(strength, constraints),
         tokens=tokens or None,
         sequences=sample.is_sequences,
-        voted=near_votes
-        and _voted_share([c for c in constraints if strength.is_bounded(c) and not c.is_hard], sample) > _MOST,
+        voted=voted,
+        sized=size > 0,
+        instance_weight=REFERENCE / max(size, _FEWEST) if size > 0 else 1.0,
     )
+
+
+def _size(sample: Sample) -> float:
+    """n: the weight of the unlabelled documents, or of all tokens of unlabelled sequences; 0 where y says something
+    about some of them, in sets or about single tokens: what it says counts like the instance, but must count whole."""
+    unlabelled = sample.unlabelled[sample.instance]
+    said = np.any(unlabelled & ~sample.open_positions) or sample.banned is not None
+    return 0.0 if said else float(np.sum(sample.position_weight[unlabelled]))
 
 
 def _voted_share(constraints: Iterable[Constraint], sample: Sample) -> float:

@@ -48,7 +48,8 @@ class Grounded:
     ``wakes``: in a part of the data, where rows that are shares of other events might happen (instances × rows).
     ``by_labels``: what y rules out in instances that are not labelled completely (positions × classes; None: nothing).
     ``violations``: what single instances do about the constraints, if it was asked for. ``revisions``: the statements
-    whose rows have another target than the one stated. ``voted``: that of ``Strength``.
+    whose rows have another target than the one stated. ``voted``,
+    ``instance_weight``: those of ``Strength``.
     """
 
     constraints: ConstraintSet
@@ -71,6 +72,7 @@ class Grounded:
     violations: Violations | None = None
     revisions: Revisions = field(default_factory=dict)
     voted: bool = False
+    instance_weight: float = 1.0
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -176,6 +178,7 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
         unit=sample.inputs.unit,
         rates=strength.rates,
         voted=strength.voted,
+        instance_weight=strength.instance_weight,
         by_labels=forbidden.by_labels,
         violations=_violations(constraints, sample, forbidden, how.revisions) if how.violations else None,
         revisions={c: how.revisions[c] for c in constraints if c in how.revisions},

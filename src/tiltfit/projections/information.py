@@ -259,6 +259,7 @@ def project(
     start: Start | None = None,
     tol: float = 1e-6,
     told: bool = False,
+    gamma: float = 1.0,
     executor: Executor = _SERIAL,
     weights: FloatArray | None = None,
     max_iter: int = 500,
@@ -266,8 +267,9 @@ def project(
     """The information projection of the model on ``shards`` of the instances of ``tilt``: exact, or sampled where it
     must be (then ``tol`` is at least ``stochastic.TOL``).
 
-    ``tol`` bounds the projected gradient in scaled variables: about √c·|m − ∇U*| per row. ``told``: its expectations
-    are reported, so they need little noise. ``weights``: those of the model, for shards that do not have log p yet.
+    ``tol`` bounds the projected gradient of γ·dual in scaled variables: about √(γ·c)·|m − ∇U*| per row.
+    ``told``: its expectations are reported, so they need little noise. ``weights``: those of the model, for shards
+    that do not have log p yet.
     """
     if tilt.structure.is_sampled:
         from tiltfit.projections.stochastic import FINAL, REPORTED, TOL, stochastic_projection
@@ -275,7 +277,8 @@ def project(
         (part,) = [shard.tilted_at(weights) for shard in shards]  # a sampler has one shard
         final = REPORTED if told else FINAL
         return stochastic_projection(tilt, part.base, start=start, tol=max(tol, TOL), final=final)
-    dual = Dual(tilt, shards, None if start is None else start.duals, tol, executor=executor, weights=weights)
+    begin = None if start is None else start.duals
+    dual = Dual(tilt, shards, begin, tol, gamma=gamma, executor=executor, weights=weights)
     if not len(dual.scale):
         return dual.finish(dual.start, n_eval=0, converged=True)
     found = minimise_bounded(
@@ -303,10 +306,12 @@ class Dual:
         start: FloatArray | None,
         tol: float,
         *,
+        gamma: float = 1.0,
         executor: Executor = _SERIAL,
         weights: FloatArray | None = None,
     ) -> None:
         self._tilt, self._shards, self._executor, self._weights = tilt, shards, executor, weights
+        self._gamma = gamma
         self._inner_tol = float(np.clip(_INNER * tol, _EXACT, 1e-4))
         self._part, self._origin = tilt.penalty.parts()
         self._support = tilt.support[self._origin]
@@ -317,7 +322,7 @@ class Dual:
         self._last: tuple[FloatArray, FloatArray] | None = None
         self._eta_bounds = eta_low, eta_high = self._part.dual_bounds()
         self._bend = bend = self._part.curvature_conjugate(np.clip(0.0, eta_low, eta_high))
-        self.scale = 1 / np.sqrt(self._support / 4 + self._support**2 * bend)
+        self.scale = 1 / np.sqrt(gamma * (self._support / 4 + self._support**2 * bend))
         hard = bool(np.any(bend == 0)) or tilt.instances is not None
         self._cap = _price_cap(tilt, executor.sum(widest, shards, weights).spread) if hard else np.inf
         low, high = -eta_high / self._support, -eta_low / self._support
@@ -325,12 +330,12 @@ class Dual:
         self.high = np.where(bend == 0, np.minimum(high, self._cap), high) / self.scale
 
     def negative(self, scaled: FloatArray) -> tuple[float, FloatArray]:
-        """−dual and its gradient."""
+        """−γ·dual and its gradient, in scaled variables."""
         duals = scaled * self.scale
         eta = self._eta(duals)
         value, shared = self._tilted(duals)
         value += float(self.prices(duals) @ self._tilt.offset) + float(np.sum(self._part.conjugate(eta)))
-        return value, self.gradient(duals, shared) * self.scale
+        return self._gamma * value, self._gamma * self.gradient(duals, shared) * self.scale
 
     def gradient(self, duals: FloatArray, shared: FloatArray) -> FloatArray:
         """Of −dual in the duals, where the shared rows have the expectation ``shared``."""
