@@ -26,6 +26,7 @@ EXPERIMENTS = (
     "rivals",
     "defaults",
     "believe",
+    "sizes",
 )
 
 

@@ -45,43 +45,49 @@ class Cell:
             return _once(self).figures
         once = _once(replace(self, size=WHOLE))
         often = _fitted(self.task.job(self.run, self.size), self.setting, weight=10.0)
-        return {**often.figures, "changed": float(np.mean(_flat(once.predicted) != _flat(often.predicted)))}
+        return {**often.figures, "changed": float(np.mean(flat(once.predicted) != flat(often.predicted)))}
 
 
 @dataclass(frozen=True, eq=False)
-class _Fit:
+class Fit:
+    """What was measured of a fit, and what it predicts."""
+
     figures: dict[str, Any]
     predicted: Any
 
 
 @cache
-def _once(cell: Cell) -> _Fit:
+def _once(cell: Cell) -> Fit:
     """Kept, since what is counted ten times is compared with it."""
     return _fitted(cell.task.job(cell.run, cell.size), cell.setting)
 
 
-def _fitted(job: Job, setting: Setting, weight: float | None = None) -> _Fit:
-    estimator = estimated(job, setting)
+def _fitted(job: Job, setting: Setting, weight: float | None = None) -> Fit:
     _compile(sequences=job.sequences)
+    return fitted(job, estimated(job, setting), weight)
+
+
+def fitted(job: Job, estimator: TiltClassifier | TiltTagger, weight: float | None = None) -> Fit:
+    """Fit and score. ``weight``: of every instance that is not labelled."""
     n = _size(job.X)
     started = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constraints not met, rounds used up: part of what is measured
-        estimator.fit(job.X, job.y, sample_weight=None if weight is None else np.full(n, weight))
+        estimator.fit(job.X, job.y, sample_weight=None if weight is None else _weights(job, n, weight))
     seconds = time.process_time() - started
     predicted, best, sure = _predicted(job, estimator)
     met = [e.model_violation <= NEAR for e in stated(estimator) if e.model_violation is not None]
     figures = {
         "score": job.score(job.truth, predicted),
         "met": float(np.mean(met)),
-        "calibration": calibration_error(sure, _flat(job.truth) == best),
+        "calibration": calibration_error(sure, flat(job.truth) == best),
         "rounds": estimator.n_iter_,
         "seconds": seconds,
         "converged": bool(estimator.converged_),
         "n": n,
         "statements": len(met),
     }
-    return _Fit(figures, predicted)
+    return Fit(figures, predicted)
 
 
 @cache
@@ -131,11 +137,15 @@ def _predicted(job: Job, estimator: Any) -> tuple[Any, Any, FloatArray]:
     return estimator.predict(job.judged) if job.sequences else best, best, p.max(axis=1)
 
 
-def _flat(labels: Any) -> npt.NDArray[Any]:
+def flat(labels: Any) -> npt.NDArray[Any]:
     """One label per document or token."""
     if len(labels) and isinstance(labels[0], str):
         return np.asarray(labels)
     return np.array([label for row in labels for label in row])
+
+
+def _weights(job: Job, n: int, weight: float) -> FloatArray:
+    return np.array([weight if job.y is None or job.y[i] is None else 1.0 for i in range(n)])
 
 
 def _size(X: Any) -> int:

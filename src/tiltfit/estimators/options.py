@@ -108,7 +108,7 @@ class Options:
                 sequences=task.is_sequences,
                 sized=method.name == "ap"
                 and estimator.solver != "online"
-                and kind.name not in GENERATIVE
+                and not kind.generative
                 and kind.learner is None,
                 near_votes=method.name == "ap" and kind.name == "crf" and estimator.base is None,
                 smooth="smooth" in method.needs or estimator.solver == "online",

@@ -1,0 +1,1 @@
+"""Sizes of data, numbers of labels: what the defaults make of them."""
