@@ -22,6 +22,7 @@ import numpy as np
 
 from tiltfit.arrays import FloatArray
 from tiltfit.errors import ConflictError
+from tiltfit.estimators.refining import projected
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.language.event import Labels
 from tiltfit.language.relations import AtLeast
@@ -113,9 +114,7 @@ def explains_better(before: FloatArray, after: FloatArray) -> bool:
 def _shares(training: Training, fit: Fit) -> dict[Label, float]:
     """The share of every class among unlabelled documents under q."""
     problem = training.problem
-    q = problem.model.infer(fit.weights).node
-    if fit.projection is not None:
-        q[problem.touched] = fit.projection.marginals.node
+    q = projected(problem, problem.model.infer(fit.weights).node, fit)
     unknown = problem.labels < 0
     shares = np.average(q[unknown], axis=0, weights=problem.weight[unknown])
     return dict(zip(training.grounded.constraints.classes or (), shares.tolist(), strict=True))
