@@ -134,7 +134,8 @@ def test_a_dataset_is_a_table(kind: type[Dataset]) -> None:
     one = TiltClassifier(rules).fit(data)
     same = pd.DataFrame({name: list(data[name]) for name in data.column_names})
     two = TiltClassifier(rules).fit(same)
-    assert np.array_equal(one.predict_proba(data), two.predict_proba(same))
+    # Sums of columns depend in the last digit on where an array lies in memory, and a fit carries that on.
+    np.testing.assert_allclose(one.predict_proba(data), two.predict_proba(same), rtol=1e-6)
     missing = as_table(kind(age=[1, None]))
     assert missing is not None
     assert np.array_equal(missing["age"], [1, np.nan], equal_nan=True)
