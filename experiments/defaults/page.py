@@ -112,7 +112,7 @@ penalised transitions. **That is not what the criterion chooses.** Why the libra
   of them against 0.7599 without; counting everything ten times changes up to 1.4%, 0.7%, 1.3% and 2.9% of the
   predictions at either size against 3.7%. References (three seeds) have 0.557 and 0.757 at n/10 and n with 1,000, 0.553
   and 0.766 with 2,000, and 0.577 and 0.748 without. Where votes hold the weights in place nothing changes: 20,000, the
-  best number there, cost 1.0 points on average over laptop and ncbi. Measured anew by `python -m experiments.sizes`.
+  best number there, cost 1.0 points on average over laptop and ncbi. The figures of today: [sizes](sizes.md).
 """
 
 FORMER_PAGE = """\
