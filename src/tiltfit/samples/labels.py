@@ -266,8 +266,8 @@ def find_unlabelled(values: npt.NDArray[Any], declared: Sequence[object] | None)
 
 def refuse_other_kind(truth: Iterable[Any], classes: Sequence[Any]) -> None:
     """Refuse texts where classes are numbers, and numbers where they are texts: no such label can be right."""
-    ours = type(classes[0]) is str
-    strange = next((value for value in truth if (type(value) is str) != ours), None)
+    ours = isinstance(classes[0], str)
+    strange = next((value for value in truth if isinstance(value, str) != ours), None)
     if strange is not None:
         mine, theirs = ("texts", "a number") if ours else ("numbers", "a text")
         raise DataError(
