@@ -158,7 +158,7 @@ def test_words_can_be_hashed(trained: Path, tmp_path: Path) -> None:
     base = ["train", trained / "train.jsonl", "-c", trained / "c.toml", "-o", tmp_path / "m.tilt"]
     document(*base, "--vectorizer", "hashing")
     assert document("evaluate", tmp_path / "m.tilt", trained / "test.jsonl")["accuracy"] > 0.9
-    assert "'hashing', 'words+meaning', a scikit-learn" in refused(*base, "--vectorizer", "hashed")
+    assert "'hashing', 'words+meaning', 'words+sentences', a scikit-learn" in refused(*base, "--vectorizer", "hashed")
     code, out, _ = run("train", "--help")
     assert code == 0
     assert "hashing" in out

@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tiltfit import TiltClassifier, expect, feature, word
 from tiltfit.errors import DataError, TiltfitError, UnsupportedError
+from tiltfit.optimize.plateau import PERIOD
 
 TEXTS = 3 * ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]
 CONSTRAINTS = [
@@ -15,6 +16,8 @@ CONSTRAINTS = [
     expect("baseball", given=word("bat")).about(0.95),
 ]
 LABELS = ["hockey", None, "baseball", None] * 3
+TWO_PERIODS = 2 * PERIOD + 1
+"""Rounds in which the stopping rule sees that there is nothing left to gain."""
 
 
 @pytest.mark.parametrize("init", ["zeros", "supervised", "constraints", "random", None])
@@ -47,21 +50,22 @@ def test_supervised_start_needs_labels():
 def test_starting_at_the_solution_takes_no_rounds_to_speak_of():
     clf = TiltClassifier(CONSTRAINTS).fit(TEXTS)
     again = TiltClassifier(CONSTRAINTS, init=clf).fit(TEXTS)
-    assert again.n_iter_ <= 5 < clf.n_iter_
+    assert again.n_iter_ <= TWO_PERIODS < clf.n_iter_
+    assert again.objective_ == pytest.approx(clf.objective_, rel=1e-4)
     pair = TiltClassifier(CONSTRAINTS, init=(clf.coef_, clf.intercept_)).fit(TEXTS)
-    assert pair.n_iter_ <= 5
+    assert pair.n_iter_ <= TWO_PERIODS
 
 
 def test_warm_start_matches_features_by_name():
     clf = TiltClassifier(CONSTRAINTS, warm_start=True).fit(TEXTS)
     rounds = clf.n_iter_
-    assert clf.fit(TEXTS).n_iter_ <= 5 < rounds
+    assert clf.fit(TEXTS).n_iter_ <= TWO_PERIODS < rounds
     more = [*TEXTS, "aardvarks have a bat"]  # a new word shifts every column
     cold = TiltClassifier(CONSTRAINTS, init="zeros").fit(more)
     clf.fit(more)
     assert clf.predict(["goalie", "pitcher"]).tolist() == ["hockey", "baseball"]
     begun, ended = ([clf_.history_[k].objective for clf_ in (clf, cold)] for k in (0, -1))
-    assert begun[0] - ended[0] < 0.02 * (begun[1] - ended[1])  # the same columns by number: above that of a cold start
+    assert begun[0] - ended[0] < 0.1 * (begun[1] - ended[1])  # the same columns by number: above that of a cold start
     assert ended[0] == pytest.approx(ended[1], rel=1e-4)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,10 @@ POS = {"pos": [["N", "V", "N"], ["P", "N"], ["N"]], "genre": ["news", "news", "m
 TAGS = {"old": [["who", None, "who"], ["O", "where"], None], "other": [None, ["O", None], ["who"]]}
 
 
+# Fits of the same sums: their last digit depends on where arrays lie in memory, and a search carries that on.
+np_close = partial(np.testing.assert_allclose, rtol=1e-6, atol=1e-9)
+
+
 def weights(estimator) -> np.ndarray:  # type: ignore[no-untyped-def]
     return np.concatenate([estimator.coef_.ravel(), getattr(estimator, "transitions_", np.empty(0)).ravel()])
 
@@ -57,8 +62,8 @@ def tagger(who, where) -> TiltTagger:  # type: ignore[no-untyped-def]
 def test_evidence_of_rows_is_what_a_condition_on_x_would_be(form) -> None:  # type: ignore[no-untyped-def]
     plain = classifier(word("puck"), word("bat")).fit(TEXTS)
     found = classifier(column("copy").word("puck"), column("copy").word("bat")).fit(TEXTS, evidence=form(ROWS))
-    np.testing.assert_array_equal(weights(plain), weights(found))
-    np.testing.assert_array_equal(plain.project(TEXTS), found.project(TEXTS, evidence=form(ROWS)))
+    np_close(weights(plain), weights(found))
+    np_close(plain.project(TEXTS), found.project(TEXTS, evidence=form(ROWS)))
     assert found.n_features_in_ == plain.n_features_in_  # the model sees the texts alone
     assert found.predict(TEXTS).tolist() == plain.predict(TEXTS).tolist()  # without evidence
 
@@ -73,10 +78,10 @@ def test_evidence_of_rows_of_any_kind() -> None:
         )
     )
     assert [entry.support for entry in said.check(given)] == [3, 2, 2]
-    matrix = np.eye(5)
+    matrix = 10 * np.eye(5)  # rows of the length for which alpha=1 is mild
     found = classifier(column("source").equals("nhl"), column("source").equals("mlb")).fit(matrix, evidence=ROWS)
     assert found.n_features_in_ == 5
-    found = classifier(column("source").equals("nhl"), column("age").below(3)).fit(
+    found = classifier(column("source").equals("nhl"), column("age").above(2)).fit(
         pd.DataFrame({"age": np.arange(5.0)}), evidence=ROWS
     )
     assert found.feature_names_in_.tolist() == ["age"]
@@ -87,9 +92,9 @@ def test_evidence_of_tokens_is_what_a_condition_on_tokens_would_be() -> None:
     a = tagger(word("Ann") | word("met").before, word("in").before).fit(TOKENS)
     same = column("copy").equals("Ann") | column("copy").equals("met").before, column("copy").equals("in").before
     b = tagger(*same).fit(TOKENS, evidence=copy)
-    np.testing.assert_array_equal(weights(a), weights(b))
+    np_close(weights(a), weights(b))
     for p, q in zip(a.project(TOKENS, prices="solve"), b.project(TOKENS, evidence=copy, prices="solve"), strict=True):
-        np.testing.assert_array_equal(p, q)
+        np_close(p, q)
     assert a.predict(TOKENS) == b.predict(TOKENS)
 
 
@@ -110,20 +115,20 @@ def test_a_value_per_sequence_is_a_column_of_the_table() -> None:
     who = word("Ann") & column("genre").equals("mail")
     a = tagger(who, word("Oslo")).fit(rows)
     b = tagger(who, word("Oslo")).fit(TOKENS, evidence={"genre": POS["genre"]})
-    np.testing.assert_array_equal(weights(a), weights(b))
+    np_close(weights(a), weights(b))
 
 
 def test_votes_are_what_conditions_on_columns_would_be() -> None:
     a = classifier(column("gpt").equals("hockey"), ~column("rule").equals("x")).fit(TEXTS, evidence=VOTES)
     b = classifier(witness("gpt", says="hockey"), witness("rule")).fit(TEXTS, votes=VOTES)
-    np.testing.assert_array_equal(weights(a), weights(b))
-    np.testing.assert_array_equal(a.project(TEXTS, evidence=VOTES), b.project(TEXTS, votes=VOTES))
+    np_close(weights(a), weights(b))
+    np_close(a.project(TEXTS, evidence=VOTES), b.project(TEXTS, votes=VOTES))
     old = column("old").equals("who") & ~column("other").equals("O"), column("old").equals("where")
     same = witness("old", says="who") & ~witness("other", says="O"), witness("old", says="where")
     other = {"other": [["who"] * len(row) if o is None else o for row, o in zip(TOKENS, TAGS["other"], strict=True)]}
     a = tagger(*old).fit(TOKENS, evidence=TAGS | other)
     b = tagger(*same).fit(TOKENS, votes=TAGS)
-    np.testing.assert_array_equal(weights(a), weights(b))
+    np_close(weights(a), weights(b))
 
 
 def test_votes_of_every_form() -> None:
@@ -148,7 +153,7 @@ def test_everything_that_takes_x_takes_what_is_beside_it() -> None:
     found = classifier(witness("gpt", says="hockey"), column("source").equals("mlb"))
     given = WithEvidence(TEXTS, ROWS, VOTES)
     assert found.fit_predict(TEXTS, evidence=ROWS, votes=VOTES).tolist()[:2] == ["hockey", "baseball"]
-    np.testing.assert_array_equal(found.project(given), found.project(TEXTS, evidence=ROWS, votes=VOTES))
+    np_close(found.project(given), found.project(TEXTS, evidence=ROWS, votes=VOTES))
     assert [d.title for d in disputes(found, given)] == [c.title for c in found.constraints_]
     assert why(found, given, project=True)[0].tilts
     assert "where gpt says hockey" in str(report_page(found, given))
@@ -159,14 +164,14 @@ def test_everything_that_takes_x_takes_what_is_beside_it() -> None:
     a = found.fit(TEXTS, features=vectors, evidence=ROWS, votes=VOTES).coef_
     b = found.fit(WithEvidence(WithFeatures(TEXTS, vectors), ROWS, VOTES)).coef_
     c = found.fit(given, features=vectors).coef_
-    np.testing.assert_array_equal(a, b)
-    np.testing.assert_array_equal(a, c)
+    np_close(a, b)
+    np_close(a, c)
     found = tagger(witness("old", says="who"), column("pos").equals("P").before)
     given = WithEvidence(TOKENS, POS, TAGS)
     arrays = [np.eye(3)[: len(row)] for row in TOKENS]
     a = found.fit(TOKENS, features=arrays, evidence=POS, votes=TAGS).coef_
     b = found.fit(WithEvidence(WithFeatures(TOKENS, arrays), POS, TAGS)).coef_
-    np.testing.assert_array_equal(a, b)
+    np_close(a, b)
     assert found.fit_predict(TOKENS, evidence=POS, votes=TAGS)[0][0] == "who"
     assert "where old says who" in str(report_page(found, given))
     assert len(disputes(found, given)) == 3
@@ -176,11 +181,11 @@ def test_streams_take_them() -> None:
     a = classifier(word("puck"), word("bat")).partial_fit(TEXTS, classes=["baseball", "hockey"])
     b = classifier(column("copy").word("puck"), column("copy").word("bat"))
     b.partial_fit(TEXTS, classes=["baseball", "hockey"], evidence=ROWS)
-    np.testing.assert_array_equal(weights(a), weights(b))
+    np_close(weights(a), weights(b))
     a = tagger(word("Ann"), word("Oslo")).partial_fit(TOKENS)
     b = tagger(column("copy").equals("Ann"), column("copy").equals("Oslo"))
     b.partial_fit(TOKENS, evidence={"copy": TOKENS})
-    np.testing.assert_array_equal(weights(a), weights(b))
+    np_close(weights(a), weights(b))
 
 
 def test_sequences_without_tokens_have_none() -> None:
@@ -191,14 +196,14 @@ def test_sequences_without_tokens_have_none() -> None:
     q = found.project(rows, evidence=pos, votes=tags)
     assert q[1].shape == (0, 3)
     for a, b in zip(q[:1] + q[2:], found.project(TOKENS, evidence=POS, votes=TAGS), strict=True):
-        np.testing.assert_array_equal(a, b)
+        np_close(a, b)
 
 
 def test_files_keep_witnesses(tmp_path: Path) -> None:
     found = classifier(witness("gpt", says="hockey"), ~witness("rule", says="hockey") & witness("rule"))
     found.fit(TEXTS, votes=VOTES).save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
-    np.testing.assert_array_equal(again.project(TEXTS, votes=VOTES), found.project(TEXTS, votes=VOTES))
+    np_close(again.project(TEXTS, votes=VOTES), found.project(TEXTS, votes=VOTES))
     said = found.constraints_
     assert ConstraintSet.from_toml(said.to_toml()) == said
     assert 'given = { witness = "gpt", says = "hockey" }' in said.to_toml()

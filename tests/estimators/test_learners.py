@@ -36,6 +36,7 @@ from tiltfit import (
 from tiltfit.boosting import booster_objective
 from tiltfit.errors import DataError, ModelFileError, NotConvergedWarning, UnmetConstraintWarning, UnsupportedError
 from tiltfit.learners.soft_labels import _sampled, expanded
+from tiltfit.projections import components
 
 RNG = np.random.default_rng(0)
 N = 150
@@ -44,6 +45,13 @@ VECTORS = np.eye(3)[TRUTH] + 0.6 * RNG.normal(size=(N, 3))
 TEXTS = [f"{'abc'[k]} x" if RNG.random() < 0.6 else "x" for k in TRUTH]
 SAID = [expect(label, given=word(name)).about(0.9) for label, name in zip("uvw", "abc", strict=True)]
 LABELS = np.array(list("uvw"))[TRUTH]
+
+
+@pytest.fixture(autouse=True)
+def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects learn from Eq. 6 as written: the model of words that they are compared with counts its rows once, too."""
+    monkeypatch.setattr(components, "REFERENCE", float(N))
+
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 
