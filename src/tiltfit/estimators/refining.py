@@ -109,6 +109,8 @@ def refine(
     One pass over the features per evaluation, as in a supervised fit of all rows; nothing is dense but rows × classes.
     """
     began = time.perf_counter()
+    # Every row has soft labels of its own here, and counts like a labelled one.
+    problem = replace(problem, gamma=problem.gamma / grounded.instance_weight)
     p = problem.model.infer(first.weights).node
     before = p.argmax(axis=1)
     q = projected(problem, p, first)

@@ -64,7 +64,8 @@ class Strength:
     has to be outvoted: met at any price, wrong ones cost 14 points of entity F1 on ncbi (docs/defaults.md).
 
     KL is a sum over instances, the ridge and w are constants. So that the fit does not depend on how often the data are
-    counted, n unlabelled documents or tokens count as n₀ together (``sized``) where some pull is bounded:
+    counted, n unlabelled documents or tokens that statements touch count as n₀ together (``sized``) where some pull is
+    bounded:
 
         γ·[n₀/n·Σ w·D(q‖p) + U(m(q))] = γ·n₀/n·[Σ w·D(q‖p) + n/n₀·U(m(q))]
 
@@ -166,7 +167,6 @@ def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sam
     bounded = [c for c in constraints if strength.is_bounded(c) and not c.is_hard]
     voted = auto and strength.near_votes and _voted_share(bounded, sample) > _MOST
     sized = auto and strength.sized and bounded and not voted and not any(c.is_local for c in constraints)
-    size = _size(sample) if sized else 0.0
     return replace(
         strength,
         rates={**found, **strength.rates},
@@ -174,17 +174,24 @@ def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sam
         tokens=tokens or None,
         sequences=sample.is_sequences,
         voted=voted,
-        sized=size > 0,
-        instance_weight=REFERENCE / max(size, _FEWEST) if size > 0 else 1.0,
+        sized=bool(sized) and not _says_some(sample),
     )
 
 
-def _size(sample: Sample) -> float:
-    """n: the weight of the unlabelled documents, or of all tokens of unlabelled sequences; 0 where y says something
-    about some of them, in sets or about single tokens: what it says counts like the instance, but must count whole."""
+def counted(strength: Strength, touched: IntArray, sample: Sample) -> Strength:
+    """The same with the weight of an instance. n: the weight of the unlabelled documents that statements touch, or of
+    all tokens of such sequences. The others add nothing to Eq. 6, however many they are."""
+    counts = np.zeros(len(sample.structure), dtype=np.bool_)
+    counts[touched] = strength.sized
+    size = float(np.sum(sample.position_weight[counts[sample.instance]]))
+    return replace(strength, instance_weight=REFERENCE / max(size, _FEWEST)) if size > 0 else strength
+
+
+def _says_some(sample: Sample) -> bool:
+    """Whether y says something about instances that are not labelled, in sets or about single tokens. It counts like
+    the instance, but must count whole."""
     unlabelled = sample.unlabelled[sample.instance]
-    said = np.any(unlabelled & ~sample.open_positions) or sample.banned is not None
-    return 0.0 if said else float(np.sum(sample.position_weight[unlabelled]))
+    return bool(np.any(unlabelled & ~sample.open_positions)) or sample.banned is not None
 
 
 def _voted_share(constraints: Iterable[Constraint], sample: Sample) -> float:

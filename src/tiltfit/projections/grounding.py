@@ -25,7 +25,7 @@ from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
 from tiltfit.language.constraint import Constraint, ConstraintSet
 from tiltfit.projections.assembly import Shares, assemble
-from tiltfit.projections.components import Component, Strength, components, on_sample, with_rows
+from tiltfit.projections.components import Component, Strength, components, counted, on_sample, with_rows
 from tiltfit.projections.information import Tilt
 from tiltfit.projections.revision import Revisions, aimed
 from tiltfit.projections.rules import Extremes, Forbidden, refuse_broken
@@ -139,7 +139,7 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
         _refuse_known(constraints, sample)
     strength = on_sample(strength, constraints, sample, part=how.part or how.online)
     forbidden = Forbidden(sample)
-    found: list[Component] = []
+    acting: list[list[Component]] = []
     inactive: list[int] = []
     for number, constraint in enumerate(constraints):
         refuse_broken(constraint, sample, strength)
@@ -155,10 +155,13 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
             _warn_idle_words(constraint, sample)
         _refuse_certain(mine, sample)
         if idle or not forbidden.take(mine):
-            found += with_rows(mine, sample, strength, together=together, idle_groups=how.part)
+            acting.append(mine)
+    touched = _touched([component for mine in acting for component in mine], forbidden, sample)
+    strength = counted(strength, touched, sample)
+    rows = [with_rows(mine, sample, strength, together=together, idle_groups=how.part) for mine in acting]
+    found = [component for of_one in rows for component in of_one]
     # Shared rows first, then those of single instances: the order in which a projection lists them.
     found.sort(key=lambda component: component.is_apart)
-    touched = _touched(found, forbidden, sample)
     grounded: dict[str, Any] = {"tilt": None}
     if found or len(touched):
         grounded |= _listed(found)
