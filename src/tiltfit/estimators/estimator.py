@@ -150,9 +150,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         constraints = ConstraintSet.of(self.constraints, self.task.unit)
         encoder, inputs, matrix = self._learned(X, options)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
-        if options.kind.linear:
-            size = (len(sample.classes), matrix.shape[1], matrix.shape[0])
-            Size(*size, edges=self.task.is_sequences, online=options.solver == "online").refuse_too_large()
+        _refuse_too_large(options, len(sample.classes), matrix, edges=self.task.is_sequences)
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
         kind, method, stream = options.kind, options.method, None
@@ -728,3 +726,10 @@ def _rank(fit: Fit) -> tuple[float, float]:
     """The lower, the better."""
     score = -np.inf if fit.dev_score is None else fit.dev_score
     return -score, fit.objective if np.isfinite(fit.objective) else np.inf
+
+
+def _refuse_too_large(options: Options, n_classes: int, matrix: Matrix, *, edges: bool) -> None:
+    """Of other models nobody knows what they need."""
+    if options.kind.linear:
+        rows, columns = matrix.shape
+        Size(n_classes, columns, rows, edges=edges, online=options.solver == "online").refuse_too_large()
