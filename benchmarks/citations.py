@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.corpora import data_root
+from benchmarks.corpora import collection, data_root
 from benchmarks.page import table, write_section
 from tiltfit import Constraint, TiltTagger, expect, regex, word
 from tiltfit.data.readers.tagged import SequenceDataset, read_sequences
@@ -62,8 +62,7 @@ def folder() -> Path | None:
 
 def citations(name: str, *, labelled: bool = True) -> SequenceDataset:
     """One file of citations."""
-    where = folder()
-    assert where is not None
+    where = collection("cora")
     return read_sequences(
         where / f"citation_{name}.txt", format="conll", delimiter="\t", label=1 if labelled else None, blank="replace"
     )
@@ -77,9 +76,7 @@ def few_labelled(n: int, subset: int) -> tuple[list[Any], list[Any]]:
 
 def lexicons() -> dict[str, list[str]]:
     """The word lists beside the citations, by name."""
-    root = data_root()
-    assert root is not None
-    files = sorted((root / "lexicons").glob("*.txt"))
+    files = sorted(collection("lexicons").glob("*.txt"))
     return {f.stem: [w for w in f.read_text(encoding="utf-8").split("\n") if w.strip()] for f in files}
 
 

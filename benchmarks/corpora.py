@@ -40,6 +40,18 @@ def data_root() -> Path | None:
     return folder if folder.is_dir() else None
 
 
+def collection(name: str) -> Path:
+    """The folder of a collection that must be there."""
+    root = data_root()
+    if root is None or not (root / name).is_dir():
+        raise _absent(name)
+    return root / name
+
+
+def _absent(name: str) -> DataFileError:
+    return DataFileError(f"The collection {name!r} is not here. Set TILTFIT_DATA to the folder that holds {name}/.")
+
+
 def available(name: str) -> bool:
     """Return whether the collection ``name`` is on this machine."""
     root = data_root()
@@ -50,10 +62,9 @@ def load_corpus(name: str) -> Corpus:
     """Read a collection: ``20newsgroups`` (headers stripped), ``movie``, ``webkb`` (header and tags stripped),
     ``sector``, ``youtube``.
     """
-    root = data_root()
-    if root is None or not available(name):
-        raise DataFileError(f"The collection {name!r} is not here. Set TILTFIT_DATA to the folder that holds {name}/.")
-    with gzip.open(root / name / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    if not available(name):
+        raise _absent(name)
+    with gzip.open(collection(name) / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
     clean = {"20newsgroups": strip_header, "webkb": strip_page}.get(name, str)
     split = np.array([row["split"] for row in rows]) if "split" in rows[0] else None

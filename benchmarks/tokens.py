@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from benchmarks import citations as cora
-from benchmarks.corpora import data_root
+from benchmarks.corpora import collection, data_root
 from tiltfit.arrays import IntArray
 from tiltfit.data.readers.tagged import read_sequences
 from tiltfit.features.gathering import Block, Incidence, distinct, gather, shifted
@@ -140,9 +140,8 @@ def _sticky(n: int, n_labels: int, rng: np.random.Generator) -> IntArray:
 
 def _chunks(*parts: str) -> tuple[Tokens, ...]:
     """Parts of CoNLL-2000. Attributes and labels are those of the first."""
-    root = data_root()
-    assert root is not None
-    files = [root / "conll2000" / f"{part}.txt.gz" for part in parts]
+    root = collection("conll2000")
+    files = [root / f"{part}.txt.gz" for part in parts]
     read = [_columns(file) for file in files]
     everything = [[t for words, *_ in read for t in words], [t for _, pos, *_ in read for t in pos]]
     values, codes = zip(*(distinct(column) for column in everything), strict=True)

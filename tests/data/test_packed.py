@@ -140,7 +140,7 @@ def test_a_bomb_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
     for suffix in (".xz", ".zst"):
         path = write(tmp_path / f"c.toml{suffix}", PACK[suffix](bytes(1 << 27)))
         assert path.stat().st_size < 1 << 15
-        with pytest.raises(ConstraintFileError, match="longer than 67,108,864 bytes"):
+        with pytest.raises(ConstraintFileError, match="more than 100 times as many"):
             ConstraintSet.from_toml(path)
 
 

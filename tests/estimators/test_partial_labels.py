@@ -8,7 +8,7 @@ import pytest
 
 from tiltfit import TiltClassifier, TiltTagger, constraints_from_labels, expect, feature, word
 from tiltfit.data.sequences import as_sequences
-from tiltfit.errors import ConflictError, DataError, UnknownLabelError
+from tiltfit.errors import ConflictError, DataError, TiltfitWarning, UnknownLabelError
 from tiltfit.estimators.model_selection import LabelledKFold, labelled_scorer
 from tiltfit.samples.labels import find_unlabelled, row_targets, tag_targets
 
@@ -252,3 +252,24 @@ def test_a_set_that_well_formed_labels_leave_nothing_of_is_refused():
         TiltTagger(classes=["O", "B-x", "I-x", "I-y", "B-y"], valid_only=True).fit(
             [["a", "b"]], [["O", {"I-x", "I-y"}]]
         )
+
+
+@pytest.mark.parametrize("text", ["nan", "NaN", "<NA>", "NaT", "None"])
+def test_a_text_for_a_missing_value_is_a_class_with_a_warning(text: str) -> None:
+    y = ["a", text, "b", text]
+    with pytest.warns(TiltfitWarning, match=rf"the text '{text}' as a label, 2 times, first at .*: it is a class"):
+        found = row_targets(y, 4)
+    assert found.classes.tolist() == sorted({*y})
+    assert row_targets(y, 4, classes=["a", "b", text]).labels.min() == 0  # named, so it is meant
+    with pytest.raises(UnknownLabelError, match=f"the label '{text}'"):
+        row_targets(y, 4, classes=["a", "b"])
+
+
+def test_an_array_of_nan_and_texts_holds_texts() -> None:
+    with pytest.warns(TiltfitWarning, match="the text 'nan' as a label"):
+        row_targets(np.array(["a", np.nan, "b"]), 3)
+    assert row_targets(np.array(["a", np.nan, "b"], dtype=object), 3).labels.tolist() == [0, -1, 1]
+
+
+def test_many_classes_are_no_regression() -> None:
+    assert len(row_targets([f"c{i % 30}" for i in range(300)], 300).classes) == 30

@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltfit.data.inputs import MatrixInputs, TableInputs, TextInputs, tokenise
+from tiltfit import TiltClassifier, expect
+from tiltfit.data.inputs import MatrixInputs, TableInputs, TextInputs
 from tiltfit.data.sequences import as_sequences
-from tiltfit.errors import ConstraintError, UnsupportedError
+from tiltfit.data.words import tokenise
+from tiltfit.errors import ConstraintError, InactiveConstraintWarning, UnsupportedError
+from tiltfit.language import texts
+from tiltfit.language.condition import any_of
 from tiltfit.language.conditions import column, phrase, regex, word
 from tiltfit.language.texts import FOLDS_ODDLY
 
@@ -155,3 +159,22 @@ def test_what_is_suggested_for_a_word_that_never_occurs() -> None:
     assert regex("pukc").suggest(inputs) is None
     assert (~word("pukc")).suggest(inputs) is None
     assert (word("puck") & phrase("new york")).words == ("puck", "new", "york")
+
+
+def test_the_nearest_of_thousands_of_absent_words_are_searched_only_for_the_first(monkeypatch) -> None:
+    searched = []
+    monkeypatch.setattr(texts, "nearest", lambda word, known, cutoff=0.6: searched.append(word))
+    inputs = TextInputs(["abcdefgh and others"])
+    absent = [word(f"qwertyu{i:04}") for i in range(200)] * 2
+    assert {condition.suggest(inputs) for condition in absent} == {None}
+    assert searched == [f"qwertyu{i:04}" for i in range(texts.MOST_GUESSES)]
+
+
+def test_one_warning_for_all_absent_words_of_a_constraint() -> None:
+    given = any_of([word("puck"), word("goalei"), *(word(f"zzz{i}") for i in range(400))])
+    stated = [expect("a", given=given).about(0.9)]
+    with pytest.warns(InactiveConstraintWarning) as caught:
+        TiltClassifier(stated, classes=["a", "b"]).fit(["the puck", "a goalie", "x", "y"])
+    (message,) = [str(w.message) for w in caught]
+    assert "word('goalei'), word('zzz0'), word('zzz1') and 398 more, which occur nowhere" in message
+    assert message.endswith("""for word('goalei') did you mean "goalie"?""")

@@ -23,7 +23,16 @@ from tiltfit import ConstraintSet
 from tiltfit.convert.simple_tagger import read_simple_tagger
 from tiltfit.convert.votes import read_votes
 from tiltfit.data.inputs import TextInputs
-from tiltfit.data.readers import guess_contents, packed, read, read_sequences, read_words, stream, stream_sequences
+from tiltfit.data.readers import (
+    guess_contents,
+    packed,
+    read,
+    read_sequences,
+    read_words,
+    source,
+    stream,
+    stream_sequences,
+)
 from tiltfit.data.readers.source import opened
 from tiltfit.errors import DataFileError, TiltfitError
 from tiltfit.language.conditions import Regex
@@ -151,7 +160,7 @@ def test_memory_is_bounded(tmp_path: Path, kind: str, data: st.DataObject) -> No
     assert peak <= EACH_BYTE * len(content) + BASE
 
 
-@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 def test_a_bomb_is_refused_when_it_has_grown_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
@@ -160,11 +169,44 @@ def test_a_bomb_is_refused_when_it_has_grown_too_large(
     (tmp_path / f"b.csv{suffix}").write_bytes(bomb)
     tracemalloc.start()
     try:
-        with pytest.raises(DataFileError, match="which no text is. If you trust the file, unpack it first"):
+        with pytest.raises(DataFileError, match="100 times as many, .*If you trust the file, unpack it first"):
             pieces(tmp_path / f"b.csv{suffix}")
         assert tracemalloc.get_traced_memory()[1] < 2 * BASE
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "plain", "lists"])
+def test_a_parquet_file_with_far_more_text_than_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(packed, "_FREE", 1 << 18)
+    many = pa.array(["x" * 100_000] * 1000)  # 100 MB in a few kilobytes
+    many = many if kind == "plain" else many.dictionary_encode()
+    if kind == "lists":
+        many = pa.ListArray.from_arrays(pa.array(range(0, 1001, 10), pa.int32()), many)
+    pq.write_table(pa.table({"text": many, "tokens": many}), tmp_path / "b.parquet", compression="zstd")
+    reader = read_sequences if kind == "lists" else read
+    tracemalloc.start()
+    try:
+        with pytest.raises(DataFileError, match=r"b\.parquet: .* bytes of Parquet hold .*write its rows as JSONL"):
+            reader(tmp_path / "b.parquet")
+        assert tracemalloc.get_traced_memory()[1] < 2 * BASE
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.conll"])
+def test_blank_lines_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, end: bytes) -> None:
+    monkeypatch.setattr(source, "MOST_BLANK", 1000)
+    reader = read_sequences if name.endswith("conll") else read
+    first = {"a.csv": b"text", "a.jsonl": b'{"text": "x"}', "a.conll": b"x Y"}[name]
+    for content in (end * 1001, first + end * 2000):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataFileError, match=f"{name}, line .*: more than 1,000 blank lines in a row"):
+            reader(tmp_path / name)
 
 
 def pieces(path: Path) -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiltfit.data.inputs import MatrixInputs, TableInputs, TextInputs, tokenise
+from tiltfit.data.inputs import MatrixInputs, TableInputs, TextInputs
 from tiltfit.data.sequences import as_sequences
+from tiltfit.data.words import tokenise
 from tiltfit.language.conditions import Phrase, Regex, Word, first, punctuation
 from tiltfit.suggesting.candidates import Candidates, change_candidates, document_candidates, shape, token_candidates
 

@@ -32,6 +32,7 @@ from tiltfit.samples.sample import Sample, make_sample
 from tiltfit.samples.task import task_of
 
 _EXAMPLES = 3
+_SHOWN = 3  # of what never fires
 _ANY = ("a", "b")  # where nothing names a class: constraints on changes need to know none
 
 
@@ -203,7 +204,8 @@ def _idle(constraint: Constraint, data: Data, places: BoolArray) -> str | None:
     if places.any():
         if not idle:
             return None
-        what = " and ".join(f"{data.unit} {part.clause(inputs.unit)}" for part in idle)
+        what = " and ".join(f"{data.unit} {part.clause(inputs.unit)}" for part in idle[:_SHOWN])
+        what += f" and {len(idle) - _SHOWN:,} more" if len(idle) > _SHOWN else ""
         head = f"The constraint {title!r} also names {what}, but there are none."
     else:
         head = f"The constraint {title!r} never fires, so it has no effect."

@@ -8,7 +8,6 @@ what would work.
 from __future__ import annotations
 
 import copy
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.data.words import normal, places_of_words, tokenise
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
 if TYPE_CHECKING:
@@ -36,10 +36,9 @@ def cut(text: str, words: Sequence[str] = ()) -> str:
     line = " ".join(text.split())
     if len(line) <= LENGTH:
         return line
-    folded = line.casefold()
-    words = [w for w in words if w.casefold() in folded]  # there may be thousands
-    found = [m.start() for w in words if (m := re.search(rf"\b{re.escape(w)}\b", line, re.IGNORECASE))]
-    start = max(0, min([*found, len(line)]) - _BEFORE) if found else 0
+    wanted = {normal(word).casefold() for word in words}
+    found = next((a for a, b in places_of_words(line) if normal(line[a:b]).casefold() in wanted), 0) if wanted else 0
+    start = max(0, found - _BEFORE)
     start = line.find(" ", start) if start else 0
     rest = line[start:]
     shown = rest if len(rest) <= LENGTH else f"{rest[: LENGTH - 2].rsplit(' ', 1)[0]}…"
@@ -49,20 +48,11 @@ def cut(text: str, words: Sequence[str] = ()) -> str:
 Unit = Literal["documents", "rows", "tokens"]
 T = TypeVar("T")
 
-_WORD = re.compile(r"\w+")
-
-
-def tokenise(text: str) -> list[str]:
-    """Unicode words, case kept: the tokens that ``word`` and ``phrase`` compare with.
-
-    >>> tokenise("Don't re-boot WINDOWS 95!")
-    ['Don', 't', 're', 'boot', 'WINDOWS', '95']
-    """
-    return _WORD.findall(text)
-
 
 class WordIndex:
-    """The positions that contain each word; built in one pass, then each look-up is O(answer)."""
+    """The positions that contain each word, in the normal form; built in one pass, then each look-up is O(answer).
+
+    ``guesses``: the nearest words that were searched so far for words that do not occur."""
 
     def __init__(self, tokens: Iterable[Iterable[str]]) -> None:
         self._postings: dict[str, list[int]] = {}
@@ -83,6 +73,7 @@ class WordIndex:
 
     def _spell(self, words: Iterable[str]) -> None:
         """Learn all words, in their spellings."""
+        self.guesses: dict[str, str | None] = {}
         self._spellings: dict[str, list[str]] = {}
         for word in words:
             self._spellings.setdefault(word.casefold(), []).append(word)
@@ -105,12 +96,14 @@ class NameIndex(WordIndex):
 
     def __init__(self, matrix: npt.NDArray[Any] | sparse.csc_array, names: Sequence[str]) -> None:
         self._matrix = matrix
-        self._columns = {name: j for j, name in enumerate(names)}
+        self._columns: dict[str, list[int]] = {}
+        for j, name in enumerate(names):
+            self._columns.setdefault(normal(name), []).append(j)
         self._spell(self._columns)
 
     def positions(self, word: str, *, case: bool) -> npt.NDArray[np.intp]:
         """Sorted positions where a column called ``word`` is not zero."""
-        columns = [self._columns[form] for form in self._forms(word, case)]
+        columns = [j for form in self._forms(word, case) for j in self._columns[form]]
         if not columns:
             return np.empty(0, dtype=np.intp)
         return np.unique(self._matrix[:, columns].nonzero()[0]).astype(np.intp)
@@ -137,7 +130,7 @@ class Inputs(ABC):
         return self._holder(column).own_index(column)
 
     def texts(self, column: str | None = None) -> Sequence[str]:
-        """The text at each position."""
+        """The text at each position, in the normal form NFC."""
         return self._holder(column).own_texts(column)
 
     def column(self, name: str) -> npt.NDArray[Any]:
@@ -252,7 +245,11 @@ class TextInputs(Inputs):
 
     @cached_property
     def _index(self) -> WordIndex:
-        return WordIndex(tokenise(text) for text in self._texts)
+        return WordIndex(tokenise(text) for text in self._normal)
+
+    @cached_property
+    def _normal(self) -> list[str]:
+        return list(map(normal, self._texts))
 
     def own_index(self, column: str | None) -> WordIndex:
         self._refuse_column(column)
@@ -260,7 +257,7 @@ class TextInputs(Inputs):
 
     def own_texts(self, column: str | None) -> Sequence[str]:
         self._refuse_column(column)
-        return self._texts
+        return self._normal
 
     def own_column(self, name: str) -> npt.NDArray[Any]:
         self._refuse_column(name)
@@ -410,7 +407,7 @@ class TableInputs(Inputs):
     def own_texts(self, column: str | None) -> Sequence[str]:
         name = self._text_column(column)
         if name not in self._texts:
-            self._texts[name] = ["" if is_missing(v) else str(v) for v in self._columns[name]]
+            self._texts[name] = ["" if is_missing(v) else normal(str(v)) for v in self._columns[name]]
         return self._texts[name]
 
     def own_column(self, name: str) -> npt.NDArray[Any]:

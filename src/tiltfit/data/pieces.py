@@ -15,8 +15,10 @@ from functools import cached_property
 import numpy as np
 
 from tiltfit.arrays import BoolArray, IntArray
+from tiltfit.data.words import word_pattern
 
-_PIECE = re.compile(r"\w+|[^\w\s]")
+_PLAIN = re.compile(r"\w+|[^\w\s]")
+_SIGN = r"|[^\w\s]"
 _BREAK = -1
 _SHIFT = 32  # bits of a piece in the key of an edge
 
@@ -27,12 +29,12 @@ def split(text: str) -> list[str]:
     >>> split("C#, T-cell")
     ['C', '#', ',', 'T', '-', 'cell']
     """
-    return _PIECE.findall(text)
+    return (_PLAIN if text.isascii() else word_pattern(_SIGN)).findall(text)
 
 
 def places_of(text: str) -> Iterator[tuple[int, int]]:
     """Where each piece of a text begins and ends."""
-    return (found.span() for found in _PIECE.finditer(text))
+    return (found.span() for found in word_pattern(_SIGN).finditer(text))
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,8 +29,9 @@ from tiltfit.data.foreign import (
     refuse_repeated,
     tokens_of,
 )
-from tiltfit.data.inputs import LENGTH, Inputs, TableInputs, Unit, WordIndex, cut, is_missing, tokenise
+from tiltfit.data.inputs import LENGTH, Inputs, TableInputs, Unit, WordIndex, cut, is_missing
 from tiltfit.data.votes import Votes
+from tiltfit.data.words import normal, tokenise
 from tiltfit.errors import ConstraintError, DataError, did_you_mean
 
 Kind = Literal["tokens", "attributes"]
@@ -178,6 +179,10 @@ class Sequences(Inputs):
         return self.items if isinstance(self.items, AttributeRows) else None
 
     @cached_property
+    def _normal(self) -> list[str]:
+        return list(map(normal, self.items))
+
+    @cached_property
     def _index(self) -> TokenIndex:
         return TokenIndex(self._tokens("word(...)"))
 
@@ -187,7 +192,7 @@ class Sequences(Inputs):
 
     def _tokens(self, what: str) -> Sequence[str]:
         if self.kind == "tokens":
-            return self.items
+            return self._normal
         raise ConstraintError(
             f"{what} looks at tokens, but X holds attributes. Use feature('name'), or pass token lists and features=."
         )

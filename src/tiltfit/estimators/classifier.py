@@ -183,7 +183,8 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
     objective_ : float
         Eq. 6 at the end.
     converged_ : bool
-        Whether it went on until there was nothing to gain: of the objective, or on the development set.
+        Whether it went on until there was nothing to gain: of the objective, or on the development set. False where
+        hard constraints are missed because they contradict each other.
     n_iter_, history_ : int, tuple of ``Round``
         The rounds. With a development set, ``dev_score`` is the accuracy there. ``stage`` is 2 in the second stage,
         whose objective is another one.

@@ -43,6 +43,7 @@ from tiltfit.estimators.development import development_set, naming_dev, parts
 from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.encoders import Matrix
 from tiltfit.estimators.even_shares import evened, states_shares
+from tiltfit.estimators.memory import Size, out_of_memory
 from tiltfit.estimators.notebook import ShownWithReport
 from tiltfit.estimators.options import Options, as_word, generator, threads
 from tiltfit.estimators.projecting import Beliefs, projected
@@ -135,8 +136,10 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         before, started = dict(self.__dict__), time.perf_counter()
         try:
             fit = self._fit(X, y, sample_weight, dev, patience)
-        except BaseException:
+        except BaseException as error:
             self.__dict__ = before
+            if isinstance(error, MemoryError):
+                raise out_of_memory() from error
             raise
         self.fit_seconds_ = time.perf_counter() - started
         self._warn(fit, self.__dict__.pop("lost_", ()))
@@ -147,6 +150,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         constraints = ConstraintSet.of(self.constraints, self.task.unit)
         encoder, inputs, matrix = self._learned(X, options)
         sample = make_sample(self.task, inputs, y, sample_weight, classes=self.classes, constraints=constraints)
+        _refuse_too_large(options, len(sample.classes), matrix, edges=self.task.is_sequences)
         constraints = constraints.with_classes(sample.classes, self.task.unit)
         options.check(constraints, inputs.unit)
         kind, method, stream = options.kind, options.method, None
@@ -536,7 +540,7 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
             )
         # Hard constraints that contradict each other leave nothing to converge to; they are named below.
         report = self.constraint_report_
-        if not fit.converged and fit.stop is not Stop.CALLBACK and not report.violated:
+        if not fit.stop.converged and fit.stop is not Stop.CALLBACK and not report.violated:
             advice = fit.advice or f"Raise max_iter= (now {self.max_iter}) or tol=."
             warn_user(f"{type(self).__name__} did not converge: {fit.message}. {advice}", NotConvergedWarning)
         followed = METHODS[self.method].follows
@@ -722,3 +726,10 @@ def _rank(fit: Fit) -> tuple[float, float]:
     """The lower, the better."""
     score = -np.inf if fit.dev_score is None else fit.dev_score
     return -score, fit.objective if np.isfinite(fit.objective) else np.inf
+
+
+def _refuse_too_large(options: Options, n_classes: int, matrix: Matrix, *, edges: bool) -> None:
+    """Of other models nobody knows what they need."""
+    if options.kind.linear:
+        rows, columns = matrix.shape
+        Size(n_classes, columns, rows, edges=edges, online=options.solver == "online").refuse_too_large()

@@ -169,7 +169,13 @@ def _dimensions(document: Document) -> int:
 def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
     if isinstance(bag, HashedWords):
         arrays[f"{key}.frequency"] = bag.frequency
-        return {"weighting": bag.weighting, "size": bag.size, "n": bag.n, "frequency": f"{key}.frequency"}
+        return {
+            "weighting": bag.weighting,
+            "size": bag.size,
+            "n": bag.n,
+            "frequency": f"{key}.frequency",
+            **_marks(bag),
+        }
     if isinstance(bag, WordsAndMeaning):
         vectors = {"encoder": bag.encoder, "dimensions": bag.dimensions, "length": bag.length}
         vectors |= {"apart": True} if bag.apart else {}
@@ -179,7 +185,12 @@ def _dump_bag(bag: Bag, key: str, arrays: Arrays) -> Document:
         return {"weighting": bag.weighting, "views": views}
     if bag.idf is not None:
         arrays[key] = bag.idf
-    return {"words": list(bag.words), "weighting": bag.weighting, "idf": key if bag.idf is not None else None}
+    return {
+        "words": list(bag.words),
+        "weighting": bag.weighting,
+        "idf": key if bag.idf is not None else None,
+        **_marks(bag),
+    }
 
 
 def _dump_view(bag: BagOfWords, key: str, arrays: Arrays) -> Document:
@@ -187,14 +198,23 @@ def _dump_view(bag: BagOfWords, key: str, arrays: Arrays) -> Document:
     assert bag.idf is not None  # views are tf-idf
     arrays[key] = bag.idf
     arrays |= pack_strings(key, bag.words)
-    return {"unit": bag.unit, "key": key}
+    return {"unit": bag.unit, "key": key, **_marks(bag)}
 
 
 def _restore_view(document: Document, arrays: Arrays) -> BagOfWords:
     words, idf = tuple(unpack_strings(document["key"], arrays)), np.asarray(arrays[document["key"]], dtype=np.float64)
     if document["unit"] not in UNITS or len(set(words)) < len(words) or not _is_weighting(idf, len(words)):
         raise ModelFileError("A view of the texts is damaged.")
-    return BagOfWords(words, "tfidf", idf, str(document["unit"]))
+    return BagOfWords(words, "tfidf", idf, str(document["unit"]), _has_marks(document))
+
+
+def _marks(bag: BagOfWords | HashedWords) -> Document:
+    return {"marks": True} if bag.marks else {}
+
+
+def _has_marks(document: Document) -> bool:
+    """Files of earlier versions do not say: marks were no part of words, and their weights are for such words."""
+    return document.get("marks", False) is True
 
 
 def _is_weighting(idf: FloatArray, n: int) -> bool:
@@ -207,7 +227,7 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
         sound = isinstance(n, int) and n >= 0 and frequency.shape == ((document["size"],) if n else (0,))
         if not sound or np.any((frequency < 0) | (frequency > n)):
             raise ModelFileError("The counts of hashed words are damaged.")
-        return HashedWords(document["size"], n, frequency)
+        return HashedWords(document["size"], n, frequency, _has_marks(document))
     if document["weighting"] == WordsAndMeaning.weighting:
         words_alone, name = _restore_bag(document["bag"], arrays), str(document["encoder"])
         if not isinstance(words_alone, BagOfWords):
@@ -225,7 +245,7 @@ def _restore_bag(document: Document, arrays: Arrays) -> Bag:
     sound = document["weighting"] in WEIGHTINGS and (idf is not None) == (document["weighting"] == "tfidf")
     if not sound or len(set(words)) < len(words) or (idf is not None and not _is_weighting(idf, len(words))):
         raise ModelFileError("The vocabulary is damaged.")
-    return BagOfWords(words, str(document["weighting"]), idf)
+    return BagOfWords(words, str(document["weighting"]), idf, marks=_has_marks(document))
 
 
 # Encoders of sequences

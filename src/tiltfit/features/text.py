@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from tiltfit.data.words import normal, tokenise
 from tiltfit.errors import DataError, did_you_mean
 from tiltfit.features.hashing import SIZE, Buckets, checked_size
 
@@ -33,8 +34,9 @@ VECTORIZERS = ("auto", *WEIGHTINGS, "hashing", WORDS_AND_MEANING, WORDS_AND_SENT
 
 UNITS = ("words", "pairs", "characters")
 
-TOKENS = r"(?u)\b\w+\b"
-"""One-letter words count: "C" and "R" are words, and so is every sign of a script that writes words as one."""
+WITHOUT_MARKS = r"(?u)\b\w+\b"
+"""The words of vocabularies from before marks were part of words. In both kinds one-letter words count: "C" and "R" are
+words, and so is every sign of a script that writes words as one."""
 
 NO_WORDS = "The texts contain no words at all, so there is nothing to learn from."
 
@@ -49,12 +51,13 @@ SHORT = 300
 @dataclass(frozen=True, eq=False)
 class BagOfWords:
     """A fitted vocabulary and how its counts are weighted; ``idf`` is None unless the weighting uses it. ``unit``: what
-    is counted, one of ``UNITS``."""
+    is counted, one of ``UNITS``. ``marks``: whether marks are part of words, as in all but old files."""
 
     words: tuple[str, ...]
     weighting: str
     idf: npt.NDArray[np.float64] | None
     unit: str = "words"
+    marks: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,7 +66,7 @@ class BagOfWords:
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_array:
         """Documents × words."""
-        counter = _counter(self.weighting, self.unit, vocabulary=list(self.words))
+        counter = _counter(self.weighting, self.unit, self.marks, vocabulary=list(self.words))
         return self._weigh(sparse.csr_array(counter.transform(texts), dtype=np.float64))
 
     def _weigh(self, counts: sparse.csr_array) -> sparse.csr_array:
@@ -156,6 +159,7 @@ def _side_by_side(matrices: Sequence[sparse.csr_array]) -> sparse.csr_array:
 @dataclass(frozen=True, eq=False)
 class HashedWords:
     """Hashed words after ``n`` documents, of which ``frequency`` have each column (no entries before the first).
+    ``marks`` is as for ``BagOfWords``.
 
     Words count as they are, not with random signs. Signs are for inner products of documents, where collisions cancel
     on average; here weights are learned for the columns, and with signs counts could be zero or negative, which have no
@@ -165,6 +169,7 @@ class HashedWords:
     size: int = SIZE
     n: int = 0
     frequency: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    marks: bool = True
     weighting: ClassVar[str] = "hashing"
 
     def __post_init__(self) -> None:
@@ -205,23 +210,36 @@ class HashedWords:
     def _counts(self, texts: Sequence[str]) -> sparse.csr_array:
         if not len(texts):  # scikit-learn's hasher looks at the first
             return sparse.csr_array((0, self.size))
-        return sparse.csr_array(_hasher(self.size).transform(texts), dtype=np.float64)
+        return sparse.csr_array(_hasher(self.size, self.marks).transform(texts), dtype=np.float64)
 
     def _after(self, counts: sparse.csr_array) -> HashedWords:
         here = np.bincount(counts.indices, minlength=self.size)
         return replace(self, n=self.n + counts.shape[0], frequency=here + self.frequency if self.n else here)
 
 
-def _counter(weighting: str, unit: str = "words", **options: Any) -> Any:
+def _counter(weighting: str, unit: str = "words", marks: bool = True, **options: Any) -> Any:
     from sklearn.feature_extraction.text import CountVectorizer
 
     if unit == "characters":
-        return CountVectorizer(analyzer="char_wb", ngram_range=(3, 5), **options)
+        prepared = {"preprocessor": _prepared} if marks else {}
+        return CountVectorizer(analyzer="char_wb", ngram_range=(3, 5), **prepared, **options)
     length = 2 if unit == "pairs" else 1
-    return CountVectorizer(token_pattern=TOKENS, ngram_range=(length, length), binary=weighting == "binary", **options)
+    binary = weighting == "binary"
+    return CountVectorizer(ngram_range=(length, length), binary=binary, **_tokens(marks), **options)
 
 
-def _hasher(size: int) -> Any:
+def _hasher(size: int, marks: bool) -> Any:
     from sklearn.feature_extraction.text import HashingVectorizer
 
-    return HashingVectorizer(n_features=size, token_pattern=TOKENS, norm=None, alternate_sign=False)
+    return HashingVectorizer(n_features=size, norm=None, alternate_sign=False, **_tokens(marks))
+
+
+def _tokens(marks: bool) -> dict[str, Any]:
+    """What scikit-learn is told of words."""
+    if not marks:
+        return {"token_pattern": WITHOUT_MARKS}
+    return {"preprocessor": _prepared, "tokenizer": tokenise, "token_pattern": None}
+
+
+def _prepared(text: str) -> str:
+    return normal(text.lower())

@@ -14,6 +14,7 @@ import numpy as np
 from tiltfit.arrays import BoolArray
 from tiltfit.data.pieces import Pieces, Trie, places_of, split
 from tiltfit.data.readers.source import read_words
+from tiltfit.data.words import normal
 from tiltfit.errors import ConstraintError, ConstraintFileError, DataFileError
 from tiltfit.language.condition import Condition
 from tiltfit.language.prose import join, quote, show
@@ -81,7 +82,7 @@ class Lexicon(Condition):
 
     def _checked(self, i: int, phrase: object) -> str:
         what = f"Phrase {i} of {self._title}"
-        found = " ".join(text(phrase, what).split())
+        found = normal(" ".join(text(phrase, what).split()))
         size = len(split(found))
         if not size:
             raise ConstraintError(f"{what} must hold a word or a sign, but is {phrase!r}.")
@@ -109,7 +110,7 @@ class Lexicon(Condition):
 
     def fold(self, piece: str) -> str:
         """What is equal for pieces that the lexicon does not tell apart."""
-        return piece if self.case else piece.casefold()
+        return normal(piece) if self.case else normal(piece).casefold()
 
     def fires(self, inputs: Inputs) -> BoolArray:
         texts = inputs.texts(self.column)

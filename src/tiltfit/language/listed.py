@@ -14,8 +14,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from tiltfit.data.inputs import tokenise
 from tiltfit.data.readers.packed import without_packing
+from tiltfit.data.words import normal, tokenise
 from tiltfit.errors import ConstraintError, ConstraintFileError, did_you_mean
 from tiltfit.language.conditions import phrase, word
 from tiltfit.language.constraint import Constraint, ConstraintSet
@@ -105,7 +105,7 @@ def _constraint(row: Mapping[str, str], *, decimal_comma: bool) -> Constraint:
         raise ConstraintError("there is no label.")
     given = None
     if row["word"]:
-        given = word(row["word"]) if tokenise(row["word"]) == [row["word"]] else phrase(row["word"])
+        given = word(row["word"]) if tokenise(row["word"]) == [normal(row["word"])] else phrase(row["word"])
     more = {key: row[key] for key in _TEXTS if row.get(key)}
     return expect(row["label"], given=given).about(_share(row["share"], decimal_comma), **more)  # type: ignore[arg-type]
 

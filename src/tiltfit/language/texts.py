@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tiltfit.arrays import BoolArray
-from tiltfit.data.inputs import tokenise
+from tiltfit.data.words import has_marks, normal, places_of_run, tokenise
 from tiltfit.errors import ConstraintError, UnsupportedError, nearest
 from tiltfit.language.condition import Condition
 from tiltfit.language.prose import join, quote, show
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 3  # of many words, in sentences
 _WRITTEN = 20  # in Python code; what is longer is not code that rebuilds it
+MOST_GUESSES = 50
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 # Folding the case of these makes letters of signs or signs of letters, so that folded text has other words.
@@ -48,7 +49,7 @@ class _Spelt(Condition):
     }
 
     def __post_init__(self) -> None:
-        self._set(text=text(self.text, f"The text of {self.key}(...)"))
+        self._set(text=normal(text(self.text, f"The text of {self.key}(...)")))
         if self.case not in (None, True, False):
             raise ConstraintError(f"case of {self.key}({self.text!r}) must be True, False or None.")
         self._set(case=None if self.case is None else bool(self.case))
@@ -145,6 +146,7 @@ class Words(Condition):
 
     def holds(self, token: str) -> bool:
         """True if the token is one of the words."""
+        token = normal(token)
         return token in self._spelt[True] or token.casefold() in self._spelt[False]
 
     @cached_property
@@ -236,17 +238,14 @@ class Phrase(_Spelt):
         return _at(candidates, inputs.n)
 
     def _occurs(self, candidate: str) -> bool:
-        if self.exact_case:
-            return self._pattern.search(candidate) is not None
-        if candidate.isascii() or not FOLDS_ODDLY.search(candidate):
-            return self._pattern.search(candidate.casefold()) is not None
-        wanted = [word.casefold() for word in self.words]
-        tokens = [token.casefold() for token in tokenise(candidate)]
-        return any(tokens[i : i + len(wanted)] == wanted for i, token in enumerate(tokens) if token == wanted[0])
+        fold = str if self.exact_case else str.casefold
+        if not has_marks(candidate) and (self.exact_case or not FOLDS_ODDLY.search(candidate)):
+            return self._pattern.search(fold(candidate)) is not None
+        return bool(places_of_run(candidate, self.words, fold))
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        r"""w₁ not preceded by a letter, non-letters, w₂ …, not followed by a letter.
+        r"""For texts without marks: w₁ not preceded by a letter, non-letters, w₂ …, not followed by a letter.
 
         It starts with the word itself, since ``re`` finds a literal beginning many times faster than ``\b``.
         """
@@ -331,11 +330,15 @@ def nearest_word(word: str, index: WordIndex) -> str | None:
     """The nearest word of the index, or None.
 
     Most slips are one letter away: those are looked up, not searched. Otherwise words with the same beginning and
-    about the same length are compared: a pass over 200,000 words takes some 30 ms.
+    about the same length are compared: a pass over 200,000 words takes some 30 ms, so that only the first
+    ``MOST_GUESSES`` of many words get one.
     """
     folded = word.casefold()
-    close = [edit for edit in _edits(folded) if edit in index]
-    return nearest(folded, close or _alike(folded, index), cutoff=0.0 if close else 0.6)
+    if close := [edit for edit in _edits(folded) if edit in index]:
+        return nearest(folded, close, cutoff=0.0)
+    if folded not in index.guesses and len(index.guesses) < MOST_GUESSES:
+        index.guesses[folded] = nearest(folded, _alike(folded, index))
+    return index.guesses.get(folded)
 
 
 def _edits(word: str) -> Iterator[str]:

@@ -53,9 +53,9 @@ _NOTE = "statements vote on most tokens, so the weights are held near those that
 def fit(training: Training, start: FloatArray, run: Run) -> Fit:
     """Minimise Eq. 6 from ``start``.
 
-    Where hard constraints contradict each other Eq. 6 has no minimum, and its solvers may stop anywhere. It is then
-    solved once more with enough slack for them to be missed by little, which has a minimum. (For a sampled q, a
-    contradiction cannot be told from noise.)
+    Where hard constraints contradict each other Eq. 6 has no minimum, and its solvers may stop anywhere, also where the
+    largest prices leave nothing to gain. It is then solved once more with enough slack for them to be missed by little,
+    which has a minimum. (For a sampled q, a contradiction cannot be told from noise.)
     """
     if training.votes is not None:
         return _near_votes(training, start, run)
@@ -74,8 +74,6 @@ def fit(training: Training, start: FloatArray, run: Run) -> Fit:
             )
     found = solve(problem, start, run)
     if found.projection is None or tilt is None or problem.is_sampled:
-        return found
-    if found.converged and found.stop is not Stop.LATE:  # a few rounds end, whatever there is to converge to
         return found
     if found.stop is Stop.CALLBACK or not tilt.misses_hard(found.projection.violation, by=MISS / 2):
         return found
@@ -119,7 +117,7 @@ def _join_late(first: Fit, problem: Problem, start: FloatArray, run: Run) -> Fit
     found = replace(found, history=(*first.history, *(after(one, begun) for one in found.history)), best_round=best)
     if found.stop in (Stop.CALLBACK, Stop.EARLY):
         return found
-    if not first.converged:
+    if not first.stop.converged:
         return replace(found, stop=first.stop, details=first.details, advice=first.advice)
     return replace(found, stop=Stop.LATE) if found.stop is Stop.MAX_ITER else found
 

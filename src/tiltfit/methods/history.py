@@ -103,7 +103,8 @@ class Fit:
 
     @property
     def converged(self) -> bool:
-        return self.stop.converged
+        """False where hard constraints contradict each other, however the fit with slack ended."""
+        return self.stop.converged and not self.softened
 
     @property
     def message(self) -> str:

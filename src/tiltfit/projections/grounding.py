@@ -19,7 +19,7 @@ from scipy import sparse
 
 from tiltfit.arrays import BoolArray, FloatArray, IntArray
 from tiltfit.data.inputs import Unit
-from tiltfit.errors import ConstraintError, InactiveConstraintWarning, UnsupportedError, warn_user
+from tiltfit.errors import ConstraintError, InactiveConstraintWarning, UnsupportedError, listed, warn_user
 from tiltfit.execution.workers import Workers
 from tiltfit.inference.potentials import Marginals, Potentials
 from tiltfit.inference.priced import PricedChains
@@ -295,18 +295,21 @@ def _side_by_side(found: list[sparse.csr_array], sample: Sample) -> sparse.csr_a
 
 
 def _warn_idle_words(constraint: Constraint, sample: Sample) -> None:
-    """Warn about a word that occurs nowhere, in a condition that fires thanks to others, is probably misspelt."""
+    """Words that occur nowhere, in a condition that fires thanks to others, are probably misspelt: one warning."""
     if constraint.given is None or not constraint.given.parts:
         return
-    for leaf in constraint.given.leaves:
-        if leaf.words and not leaf.fires(sample.inputs).any():
-            hint = leaf.hint(sample.inputs)
-            warn_user(
-                f"The constraint {sample.title(constraint)!r} also names {leaf!r}, which occurs nowhere"
-                + (f"; {hint}" if hint else "."),
-                InactiveConstraintWarning,
-                constraint=sample.title(constraint),
-            )
+    absent = [leaf for leaf in constraint.given.leaves if leaf.words and not leaf.fires(sample.inputs).any()]
+    if not absent:
+        return
+    title, several = sample.title(constraint), len(absent) > 1
+    found = next(((leaf, hint) for leaf in absent if (hint := leaf.hint(sample.inputs))), None)
+    verb = "occur" if several else "occurs"
+    guess = "." if found is None else f"; for {found[0]!r} {found[1]}" if several else f"; {found[1]}"
+    warn_user(
+        f"The constraint {title!r} also names {listed(absent)}, which {verb} nowhere{guess}",
+        InactiveConstraintWarning,
+        constraint=title,
+    )
 
 
 def _warn_inactive(constraint: Constraint, sample: Sample) -> None:

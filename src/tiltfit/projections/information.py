@@ -152,9 +152,12 @@ class Tilt:
         return few, rows
 
     def softened(self, miss: float) -> Tilt:
-        """The same with no hard shared row: one that is missed by ``miss`` pulls with one log-odds an event, whatever
-        its support."""
-        return replace(self, penalty=self.penalty.softened(miss / self.support))
+        """The same with no hard row: one that is missed by ``miss`` pulls with one log-odds an event, whatever its
+        support."""
+        local = self.instances
+        if local is not None:
+            local = replace(local, penalty=local.penalty.softened(miss / local.support))
+        return replace(self, penalty=self.penalty.softened(miss / self.support), instances=local)
 
     @property
     def is_bounded(self) -> bool:
@@ -166,9 +169,11 @@ class Tilt:
         return replace(self, penalty=self.penalty.squared())
 
     def misses_hard(self, violation: FloatArray, by: float) -> bool:
-        """True if some hard shared row is missed by more than so much. ``violation``: of all rows."""
+        """True if some hard row is missed by more than so much. ``violation``: of all rows."""
         hard = self.penalty.hard
-        return bool(np.any(violation[: len(hard)][hard] > by))
+        if self.instances is not None:
+            hard = np.concatenate([hard, self.instances.penalty.hard])
+        return bool(np.any(violation[hard] > by))
 
     def base(self, potentials: Potentials, log_z: FloatArray, *, overwrite: bool = False) -> Potentials:
         """log p of these instances, −inf where a rule forbids: what a projection starts from.

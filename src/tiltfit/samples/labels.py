@@ -31,6 +31,7 @@ UNLABELLED = -1
 """The class number of an unlabelled position."""
 
 _PLAIN = {str, bool, int}  # taken as they are: the case of nearly every label
+_MISSING = {"nan", "NaN", "<NA>", "NaT", "None"}  # what None, NaN and pd.NA become as texts
 _KINDS = {str: "text", bool: "truth value", int: "whole number", float: "decimal number"}
 Key = tuple[type, Any]  # 1, 1.0 and True are equal in Python, but three labels
 
@@ -58,7 +59,8 @@ def row_targets(
     found = rows_of(np.empty(0, dtype=object) if y is None else _as_column(y, n), n)
     known = [value for _, value in found.known(declared)]
     if known:
-        check_classification_targets(np.array(known))
+        # Each three times: of labels that occur once scikit-learn thinks that they are measurements.
+        check_classification_targets(np.repeat(np.array(known), 3))
     return found.targets(declared, named, least, y is None)
 
 
@@ -202,6 +204,7 @@ class Decoder:
             found = list((shown if len(shown) > 1 else shown | others).values())
             if len(shown) < 2 and not self.strict:
                 _warn_alike(found)
+            self._warn_missing()
         if not found:
             who, model = ("A tagger", "an HMM") if self.strict else ("TiltClassifier", "a generative model")
             lacks = (
@@ -218,6 +221,18 @@ class Decoder:
             )
         self._refuse_kinds(found)
         return np.array(sorted(found))
+
+    def _warn_missing(self) -> None:
+        """A text that stands for a missing value elsewhere is a label all the same: it may be one."""
+        for key, number in self.seen.items():
+            if key[0] is str and key[1] in _MISSING:
+                rows = np.flatnonzero(self.codes == number)
+                warn_user(
+                    f"y holds the text {key[1]!r} as a label, {len(rows):,} times, first at "
+                    f"{self.place(int(rows[0]))}: it is a class. If the label is missing there, write None (np.array "
+                    "makes texts of NaN, unless dtype=object); if it is a class, name it with classes=.",
+                    TiltfitWarning,
+                )
 
     def _refuse_kinds(self, found: list[Any]) -> None:
         """NumPy would make one type of several, and not all of the results are labels of y."""

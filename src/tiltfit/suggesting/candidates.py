@@ -15,7 +15,8 @@ from scipy import sparse
 
 from tiltfit.arrays import IntArray
 from tiltfit.data.attributes import AttributeRows
-from tiltfit.data.inputs import Inputs, tokenise
+from tiltfit.data.inputs import Inputs
+from tiltfit.data.words import tokenise
 from tiltfit.language.condition import require_sequences
 from tiltfit.language.conditions import Condition, Feature, Phrase, Regex, Word, first, last, punctuation
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from tiltfit.arrays import IntArray
 from tiltfit.check.support import Data
+from tiltfit.data.words import places_of_run
 from tiltfit.language.conditions import Condition
 
 _SIDE = 32  # characters to each side
@@ -40,14 +39,14 @@ def in_context(text: str, words: tuple[str, ...]) -> str:
     'We saw how the [Puck] hit the goalie.'
     """
     line = printable(text)
-    pattern = r"(?<!\w)" + r"\W+".join(map(re.escape, words)) + r"(?!\w)"
-    found = re.search(pattern, line, re.IGNORECASE)
-    if found is None:
+    found = places_of_run(line, words)
+    if not found:
         return line if len(line) <= 2 * _SIDE else f"{line[: 2 * _SIDE]}…"
-    before, after = line[: found.start()], line[found.end() :]
+    start, end = found[0]
+    before, after = line[:start], line[end:]
     head = before if len(before) <= _SIDE else f"…{before[-_SIDE:]}"
     tail = after if len(after) <= _SIDE else f"{after[:_SIDE]}…"
-    return f"{head}[{found[0]}]{tail}"
+    return f"{head}[{line[start:end]}]{tail}"
 
 
 def printable(text: str) -> str:

@@ -27,9 +27,9 @@ _BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)")
 _XZ = b"\xfd7zXZ\0"
 _ZSTD = b"\x28\xb5\x2f\xfd"  # no text: in UTF-8 no character begins with b5
 
-MOST_TIMES = 1100
-"""The most times that a file may be as long as its packed form: gzip cannot do more, and text is far below."""
-_FREE = 1 << 26  # bytes that are never too many
+MOST_TIMES = 100
+"""The most times that a file may be as long as its packed form: text is 3 to 10 times, logs and tables up to 50."""
+_FREE = 1 << 24  # bytes that are never too many
 
 _PIECE = 1 << 10  # bytes in at a time; Zstandard makes at most 32 MiB of them
 _GULP = 1 << 16
@@ -50,6 +50,11 @@ class _Packing(NamedTuple):
     start: Callable[[], _Decompressor]
     error: type[Exception]
     padding: bytes = b""
+
+
+def is_bomb(packed: int, plain: int) -> bool:
+    """Whether ``packed`` bytes are too few to have become ``plain`` ones."""
+    return plain > MOST_TIMES * packed + _FREE
 
 
 def read_at_most(raw: io.BufferedReader, limit: int) -> bytes:
@@ -178,10 +183,11 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         n = self._plain.readinto(buffer) or 0
         self._done += n
-        if self._done > MOST_TIMES * self._packed.done + _FREE:
+        if is_bomb(self._packed.done, self._done):
             raise DataFileError(
                 f"{self._place}: {self._packed.done:,} bytes of {self._kind} data are {self._done:,} bytes and more, "
-                "which no text is. If you trust the file, unpack it first."
+                f"more than {MOST_TIMES} times as many, which hardly any text is. If you trust the file, unpack "
+                "it first."
             )
         return n
 

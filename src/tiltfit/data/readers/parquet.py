@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
+from tiltfit.data.readers.packed import MOST_TIMES, is_bomb
 from tiltfit.data.readers.record import Fields, Refusal, Row, Survey, attempt, missing_field
 from tiltfit.data.readers.source import in_place, suffix_of
 from tiltfit.errors import DataFileError
@@ -23,6 +24,8 @@ PARQUET_SUFFIXES = (".parquet", ".pq")
 
 _MAGIC = b"PAR1"
 _ROWS = 1024  # at a time
+_FEW = 32  # at a time, where _ROWS of the longest texts could take more than _MEMORY
+_MEMORY = 1 << 30  # bytes
 
 
 def is_parquet(name: str, raw: io.BufferedReader) -> bool:
@@ -45,7 +48,7 @@ def parquet_records(
 
 def parquet_kinds(place: str, raw: io.BufferedReader) -> dict[str, str]:
     """The columns of a file, each "text", "list" or "other"."""
-    with _opened(place, raw) as file:
+    with _opened(place, raw) as (file, _):
         return {field.name: _kind(field.type) for field in file.schema_arrow}
 
 
@@ -59,7 +62,7 @@ def _kind(kind: Any) -> str:
 
 
 def _objects(survey: Survey, raw: io.BufferedReader, fields: Fields, role: str) -> Iterator[tuple[Row, dict[str, Any]]]:
-    with _opened(survey.place, raw) as file:
+    with _opened(survey.place, raw) as (file, size):
         schema = file.schema_arrow
         survey.fields.update(schema.names)
         survey.labelled, survey.final = fields.label in schema.names, True
@@ -69,12 +72,42 @@ def _objects(survey: Survey, raw: io.BufferedReader, fields: Fields, role: str) 
         asked = [name for name in schema.names if name in fields.asked]
         wanted = list(schema.names) if fields.rows else asked
         _check_columns(survey.place, schema, wanted, asked)
-        number = 0
-        for batch in file.iter_batches(_ROWS, columns=wanted, use_threads=False):
+        number = done = 0
+        for batch in file.iter_batches(_rows_at_a_time(file), columns=wanted, use_threads=False):
+            done += sum(map(_bytes, batch.columns))
+            _refuse_bomb(survey.place, size, done)
             columns = [[_plain(value) for value in column.to_pylist()] for column in batch.columns]
             for values in zip(*columns, strict=True):
                 number += 1
                 yield Row(number), dict(zip(wanted, values, strict=True))
+
+
+def _rows_at_a_time(file: Any) -> int:
+    """No text is longer than the part of a column that it is in."""
+    groups = (file.metadata.row_group(k) for k in range(file.metadata.num_row_groups))
+    longest = max((g.column(j).total_uncompressed_size for g in groups for j in range(g.num_columns)), default=0)
+    return int(max(_FEW, min(_ROWS, _MEMORY // max(longest, 1))))
+
+
+def _bytes(column: Any) -> int:
+    """Of the values, each as long as it is: a dictionary holds a text once, however often it occurs."""
+    from pyarrow import compute, types
+
+    kind = column.type
+    if _kind(kind) == "list":
+        return _bytes(column.flatten())
+    if not types.is_dictionary(kind) or _kind(kind) != "text":
+        return int(column.nbytes)
+    lengths = compute.binary_length(column.dictionary).cast("int64")
+    return int(compute.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _refuse_bomb(place: str, size: int, done: int) -> None:
+    if is_bomb(size, done):
+        raise DataFileError(
+            f"{place}: {size:,} bytes of Parquet hold {done:,} bytes of values and more, more than {MOST_TIMES} times "
+            "as many, which hardly any text is. If you trust the file, write its rows as JSONL."
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -110,7 +143,8 @@ def _is_simple(kind: Any) -> bool:
 
 
 @contextmanager
-def _opened(place: str, raw: io.BufferedReader) -> Iterator[Any]:
+def _opened(place: str, raw: io.BufferedReader) -> Iterator[tuple[Any, int]]:
+    """The file, and its size in bytes."""
     if not raw.peek(4).startswith(_MAGIC):
         raise DataFileError(
             f"{place}: it does not begin like Parquet (with PAR1). Is it empty, damaged or of another format? Say "
@@ -125,8 +159,11 @@ def _opened(place: str, raw: io.BufferedReader) -> Iterator[Any]:
             "write JSONL or CSV."
         ) from None
     try:
-        with pyarrow.parquet.ParquetFile(in_place(place, raw)) as file:
-            yield file
+        source = in_place(place, raw)
+        size = source.seek(0, io.SEEK_END)
+        source.seek(0)
+        with pyarrow.parquet.ParquetFile(source) as file:
+            yield file, size
     except (pyarrow.ArrowException, OSError) as error:
         why = (str(error).splitlines() or [""])[0].rstrip(".")
         raise DataFileError(f"{place}: the Parquet data are damaged or cut off ({why}).") from error

@@ -21,6 +21,8 @@ from tiltfit.errors import DataFileError, did_you_mean
 
 STDIN = "-"
 MAX_LINE = 1 << 26
+MOST_BLANK = 1_000_000  # lines in a row: a few bytes can be packed hours of them
+_BLANK = (b"\n", b"\r\n")
 """Longest line (and longest file of a text folder), in bytes."""
 
 JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
@@ -139,9 +141,12 @@ A plain tuple: there are millions.
 
 def scan(place: str, raw: io.BufferedReader) -> Iterator[Line]:
     """Each line, whether it is text or not; splits at line feeds only, as JSONL and csv expect."""
-    number = 0
+    number = blank = 0
     while data := raw.readline(MAX_LINE + 1):
         number += 1
+        blank = blank + 1 if len(data) <= 2 and data in _BLANK else 0
+        if blank > MOST_BLANK:
+            raise problem(place, number, f"more than {MOST_BLANK:,} blank lines in a row. Is this a text file?")
         if len(data) > MAX_LINE:
             why = f"the line is longer than {MAX_LINE:,} bytes. Is this a text file?"
             yield number, "", Refusal(problem(place, number, why))

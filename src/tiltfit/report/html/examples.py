@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from tiltfit.data.words import normal, places_of_run, places_of_words
 from tiltfit.language.condition import Condition, Not
 from tiltfit.language.conditions import Lexicon, Phrase, Regex, Word, Words
 from tiltfit.report.account import Account, Disputed, Example
@@ -15,7 +15,6 @@ from tiltfit.report.html.layout import left_out, percent, section
 from tiltfit.report.html.sequences import palette_of, shown_sequence
 from tiltfit.report.targets import key_of
 
-_WORD = re.compile(r"\w+")
 _LONGEST = 320  # characters of an excerpt
 
 
@@ -40,8 +39,8 @@ def spans(condition: Condition | None, text: str) -> list[Span]:
 
 def spans_of_words(words: Iterable[str], text: str) -> list[Span]:
     """Where a text has any of these words, in any case."""
-    wanted = {word.casefold() for word in words}
-    return [Span(*m.span()) for m in _WORD.finditer(text) if m[0].casefold() in wanted]
+    wanted = {normal(word).casefold() for word in words}
+    return [Span(a, b) for a, b in places_of_words(text) if normal(text[a:b]).casefold() in wanted]
 
 
 def _wanted(condition: Condition | None) -> Iterator[Condition]:
@@ -57,14 +56,10 @@ def _spans_of(leaf: Condition, text: str) -> Iterator[Span]:
     if isinstance(leaf, Regex):
         yield from (Span(*m.span()) for m in leaf._compiled.finditer(text) if m.end() > m.start())
     elif isinstance(leaf, Word | Phrase):
-        found = list(_WORD.finditer(text))
-        fold = (lambda word: word) if leaf.exact_case else str.casefold
-        wanted, tokens = [fold(word) for word in leaf.words], [fold(m[0]) for m in found]
-        for k in range(len(tokens) - len(wanted) + 1):
-            if tokens[k : k + len(wanted)] == wanted:
-                yield Span(found[k].start(), found[k + len(wanted) - 1].end())
+        found = places_of_run(text, leaf.words, str if leaf.exact_case else str.casefold)
+        yield from (Span(*ends) for ends in found)
     elif isinstance(leaf, Words):
-        yield from (Span(*m.span()) for m in _WORD.finditer(text) if leaf.holds(m[0]))
+        yield from (Span(a, b) for a, b in places_of_words(text) if leaf.holds(text[a:b]))
     elif isinstance(leaf, Lexicon):
         yield from (Span(*ends) for ends in leaf.spans(text))
 
