@@ -90,6 +90,9 @@ def test_files_keep_what_was_assumed(evened, tmp_path):
     evened.save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
     assert list(again.constraints_) == list(evened.constraints_)
+    assert list(again.constraints) == STATED  # another fit, of other data, decides anew
+    again.save(tmp_path / "again.tilt")
+    assert list(load(tmp_path / "again.tilt").constraints_) == list(evened.constraints_)
     np.testing.assert_allclose(again.project(TEXTS), evened.project(TEXTS))
 
 

@@ -97,6 +97,12 @@ def floors(constraints: ConstraintSet) -> list[Constraint]:
     ]
 
 
+def stated(constraints: ConstraintSet) -> list[Constraint]:
+    """Those of a fit that were not assumed by ``evened``: what another fit begins with."""
+    assumed = floors(constraints)
+    return [c for c in constraints if c not in assumed]
+
+
 def explains_better(before: FloatArray, after: FloatArray) -> bool:
     """Whether the likelihood rises by more than so many standard errors over statements, each fit with the sharpness
     that suits it best. ``before``, ``after``: values of ``GRID`` × statements.
