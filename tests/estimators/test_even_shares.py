@@ -86,10 +86,19 @@ def test_reports_show_what_was_assumed(evened):
     assert "at least 30.0%" in evened.message_
 
 
+def test_a_class_that_no_statement_names_is_given_nothing():
+    fitted = TiltClassifier(STATED, classes=[*LABELS, "d"]).fit(TEXTS)
+    assert "every class that statements name was given at least 22.5%" in fitted.message_
+    assert fitted.project(TEXTS)[:, 3].mean() < 0.01
+
+
 def test_files_keep_what_was_assumed(evened, tmp_path):
     evened.save(tmp_path / "m.tilt")
     again = load(tmp_path / "m.tilt")
     assert list(again.constraints_) == list(evened.constraints_)
+    assert list(again.constraints) == STATED  # another fit, of other data, decides anew
+    again.save(tmp_path / "again.tilt")
+    assert list(load(tmp_path / "again.tilt").constraints_) == list(evened.constraints_)
     np.testing.assert_allclose(again.project(TEXTS), evened.project(TEXTS))
 
 

@@ -275,3 +275,27 @@ def test_what_else_is_refused() -> None:
         witness("")
     with pytest.raises(ConstraintError, match="says= of witness"):
         witness("a", says=["b"])
+
+
+def test_numbers_that_are_names_of_classes_mean_these() -> None:
+    """Tables and frames have ratings as numbers, where labels of a CSV are texts."""
+    stars = ["1", "3", "4"]
+    numbers = Votes.of({"gpt": [1, 3, None, 4, 4.0]}).among(stars)
+    assert [numbers.fires("gpt", says).tolist() for says in stars] == [
+        [True, False, False, False, False],
+        [False, True, False, False, False],
+        [False, False, False, True, True],
+    ]
+    assert Votes.of({"gpt": [-1, 1]}).among(["-1", "1"]).fires("gpt", "-1").tolist() == [True, False]
+    assert Votes.of({"gpt": [0, 1, -1]}).among(["0", "1"]).fires("gpt", "1").tolist() == [False, True, False]
+    assert Votes.of({"gpt": [0, 1, -1]}).among(["ham", "spam"]).fires("gpt", "spam").tolist() == [False, True, False]
+    with pytest.raises(DataError, match="votes= say 1, which is the name of a class, and 0, which is none"):
+        Votes.of({"gpt": [0, 1, 2]}).among(["1", "2", "3"])
+
+
+def test_what_is_beside_x_twice_is_refused() -> None:
+    with pytest.raises(DataError, match="X of WithEvidence is one itself"):
+        WithEvidence(WithEvidence(TEXTS, ROWS), votes=VOTES)
+    for X in (WithEvidence(TEXTS, ROWS), WithFeatures(TEXTS, np.ones((5, 2)))):
+        with pytest.raises(DataError, match=r"write WithEvidence\(WithFeatures\(X, V\), evidence\)"):
+            WithFeatures(X, np.ones((5, 2)))

@@ -50,6 +50,12 @@ def test_one_statement_for_each_source_and_label() -> None:
     assert ConstraintSet.from_toml(ConstraintSet(tuple(found)).to_toml()).constraints == tuple(found)
 
 
+def test_numbers_of_stated_classes() -> None:
+    found = statements_from_votes({"a": [0, 2, 1]}, 0.9, ["x", None, None], classes=["x", "y", "z"])
+    assert list(shares(found)) == ["a: x", "a: y", "a: z"]
+    assert list(shares(statements_from_votes({"a": [1, 3, -1]}, 0.9, ["1", "3", None]))) == ["a: 1", "a: 3"]
+
+
 def test_votes_on_tokens() -> None:
     votes = {"old": [["who", None], None, ["O", "who"]], "new": [[None, "O"], ["O"], None]}
     found = statements_from_votes(votes)
@@ -171,6 +177,7 @@ REFUSED = [
     (lambda: statements_from_votes(VOTES, "labels"), DataError, "counts labels, but y has none"),
     (lambda: statements_from_votes(VOTES, "labels", ["spam"]), DataError, "6"),
     (lambda: statements_from_votes(VOTES, classes=["spam", "hm"]), DataError, "say 'ham' of row 1, which is not one"),
+    (lambda: statements_from_votes({"a": [0, 1, 1]}, 0.9, ["x", "z", None]), DataError, "say 0, the number of a class"),
     (lambda: statements_from_votes({"a": [None, -1]}, classes=["a", "b"]), DataError, "No source says anything"),
     (
         lambda: statements_from_votes({"a": ["x", "y"], "b": ["x"]}),

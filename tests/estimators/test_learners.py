@@ -480,6 +480,22 @@ def test_lightgbm_is_its_own_training_with_the_custom_objective():
     assert found.n_iter_ == 20
 
 
+@pytest.mark.parametrize("parameters", [{}, {"boosting_type": "dart"}, {"boosting": "dart"}, {"boost": "dart"}])
+def test_the_objective_is_that_of_all_trees_whatever_changes_them(parameters):
+    pytest.importorskip("lightgbm")
+    found = fitted(small("lightgbm").set_params(learning_rate=0.5, **parameters))
+    scores = found.estimator_.predict(VECTORS * found.encoder_.factor, raw_score=True)
+    expected, _ = objective(SAID, TEXTS, classes=list("uvw")).value_and_grad(scores)
+    assert found.objective_ == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["num_iterations", "early_stopping_round"])
+def test_rounds_of_lightgbm_by_another_name_are_refused(name):
+    pytest.importorskip("lightgbm")
+    with pytest.raises(DataError, match=f"sets {name}=5, but it makes as many rounds as n_estimators= says"):
+        fitted(small("lightgbm").set_params(**{name: 5}))
+
+
 def test_xgboost_is_its_own_training_with_the_custom_objective():
     xgboost = pytest.importorskip("xgboost")
     found = fitted(small("xgboost"))

@@ -396,3 +396,28 @@ def test_sequences_of_new_lengths(fitted):
     assert found.predict([]) == []
     apart = list(itertools.chain(*(found.predict([x]) for x in new)))
     assert apart == found.predict(new)
+
+
+class Tied(torch.nn.Module):
+    """One matrix under two names."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner, self.again = torch.nn.Linear(5, 5, bias=False), torch.nn.Linear(5, 5, bias=False)
+        self.again.weight, self.outer = self.inner.weight, torch.nn.Linear(5, 2)
+
+    def forward(self, vectors):
+        return self.outer(torch.tanh(self.again(torch.tanh(self.inner(vectors)))))
+
+
+def test_a_parameter_with_two_names_is_given_back_as_it_was_learned(tmp_path):
+    module = Tied().double()
+    found = TiltTagger(SAID, model=module).fit(ADS, TAGS, features=VECTORS)
+    network, theta = found.token_network_, found.weights_[: found.token_network_.n_weights]
+    expected = network.scores(theta, [VECTORS[0]], 2)
+    network.scores(0 * theta, [VECTORS[0]], 2)  # whatever was asked for last
+    np.testing.assert_allclose(found.estimator_(torch.as_tensor(VECTORS[0])).detach().numpy(), expected)
+    found.save(tmp_path / "m.tilt")
+    again = load(tmp_path / "m.tilt")
+    again.model = Tied()
+    assert again.predict(ADS, features=VECTORS) == found.predict(ADS, features=VECTORS)

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from tiltfit import TiltClassifier, TiltTagger, expect, leave_one_out, load, sensitivity, when, word
 from tiltfit.errors import ConstraintError, DataError, NotSavedWarning, UnsupportedError
@@ -173,3 +174,12 @@ def test_a_model_of_a_stream_and_titles_of_rows():
     assert all("rows" in title for title in titles)
     assert {e.title for e in sensitivity(TiltClassifier(said), table)} == titles
     assert {e.title for e in leave_one_out(TiltClassifier(said), table)} == titles
+
+
+def test_an_object_as_model_begins_anew():
+    fitted = TiltClassifier(GOOD, model=LogisticRegression()).fit(DOCUMENTS)
+    found = leave_one_out(fitted, DOCUMENTS)
+    alone = TiltClassifier(GOOD[1:], classes=["baseball", "hockey"], model=LogisticRegression()).fit(DOCUMENTS)
+    changed = next(entry.changed for entry in found if entry.title == str(GOOD[0]))
+    assert changed == np.mean(alone.predict(DOCUMENTS) != fitted.predict(DOCUMENTS))
+    assert len(sensitivity(fitted, DOCUMENTS)) == 3

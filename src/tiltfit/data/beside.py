@@ -37,10 +37,10 @@ class WithEvidence:
         Columns for conditions, ``column("pos").equals("NN")``. For documents and rows one value per row; for sequences
         a list aligned with the tokens of each, or one value per sequence.
     votes : data frame, dict of columns, array or sparse matrix, optional
-        What sources say of each row: classes by name, or by number in the order of ``classes_``. None, NaN, -1 and
-        "abstain" are silence, and so is what a sparse matrix does not store. For sequences a dict: for each source a
-        list aligned with the tokens of each sequence. The sources of a matrix are called ``rule_0``, ``rule_1`` and so
-        on. For ``witness(source, says=label)``.
+        What sources say of each row: classes by name, or by number in the order of ``classes_`` (digits that are the
+        name of a class are that name). None, NaN, -1 and "abstain" are silence, and so is what a sparse matrix does not
+        store. For sequences a dict: for each source a list aligned with the tokens of each sequence. The sources of a
+        matrix are called ``rule_0``, ``rule_1`` and so on. For ``witness(source, says=label)``.
 
     Examples
     --------
@@ -55,6 +55,10 @@ class WithEvidence:
     X: Any
     evidence: Any = None
     votes: Any = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.X, WithEvidence):
+            raise DataError("X of WithEvidence is one itself: give it evidence and votes.", parameter="X")
 
     def beside(self, inputs: I) -> I:
         """The inputs that were made of X, with the evidence and the votes."""

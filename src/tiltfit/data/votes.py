@@ -87,8 +87,10 @@ class Votes:
         """The same with the classes as labels. ``declared``: the classes in the order in which the user named them.
 
         What is none of the classes is silence (``SILENT``), or else the number of a class, if no class is a number.
+        Where classes are digits as texts, numbers are their names: a cell of a table says 4, and means "4".
         """
         known = {_key(name): k for k, name in enumerate(classes)}
+        known |= {_key(n): known[_key(str(n))] for n in self._names_as_numbers(classes)}
         table = np.full(len(self.labels) + 1, -1, dtype=np.intp)
         for code, label in enumerate(self.labels):
             if _key(label) in known:
@@ -125,6 +127,19 @@ class Votes:
             )
         mask[votes.positions[votes.codes == code]] = True
         return mask
+
+    def _names_as_numbers(self, classes: Sequence[Any]) -> list[int]:
+        """The numbers that are said and whose digits are the name of a class; refused beside others that are not."""
+        numbers = [label for label in self.labels if _is_whole(label)]
+        named = [n for n in numbers if str(n) in classes]
+        other = next((n for n in numbers if str(n) not in classes and not _is_silent(n)), None)
+        if named and other is not None:
+            raise DataError(
+                f"votes= say {named[0]}, which is the name of a class, and {other}, which is none and could only be "
+                "the number of one: write the names of the classes.",
+                parameter="votes",
+            )
+        return named
 
     def _unknown(self, code: int, classes: Sequence[Any]) -> DataError:
         """The error of a label that is none of the classes."""
@@ -246,8 +261,11 @@ def _is_silent(label: Any) -> bool:
 
 def _is_number_of(label: Any, classes: Sequence[Any]) -> bool:
     """Return whether it is the number of a class, where classes are called otherwise."""
-    is_number = isinstance(label, int) and not isinstance(label, bool)
-    return is_number and all(isinstance(c, str) for c in classes) and 0 <= label < len(classes)
+    return _is_whole(label) and all(isinstance(c, str) for c in classes) and 0 <= label < len(classes)
+
+
+def _is_whole(label: Any) -> bool:
+    return isinstance(label, int) and not isinstance(label, bool)
 
 
 def _refuse_other_order(classes: Sequence[Any], declared: Sequence[Any] | None) -> None:

@@ -119,7 +119,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
         smaller, the closer to the target.
     gamma : float
         Weight of unlabelled against labelled rows. By default strength (neither ``beta`` nor ``scale`` is set) all
-        unlabelled rows count together as 2,000 times so much, however many they are.
+        unlabelled rows count together as 2,000 times so much, however many they are (not for an object as ``model``).
     scale : {"auto", "unit", "support"}
         ``unit``: every constraint pulls alike, however often it fires (β as in the paper). ``support``: β is divided by
         how often the condition fires, so that each firing pulls alike and the whole pull grows with the data. ``auto``:

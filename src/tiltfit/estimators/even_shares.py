@@ -82,7 +82,8 @@ def evened(
     if not explains_better(before.statement_units(before.often), now.statement_units(before.often)):
         return training, fit
     history = (*fit.history, *(after(one, begun) for one in found.history))
-    return second, replace(found, history=history, note=_note(few, shares))
+    every = "every class" if len(least) == len(shares) else "every class that statements name"
+    return second, replace(found, history=history, note=_note(few, shares, every))
 
 
 def floors(constraints: ConstraintSet) -> list[Constraint]:
@@ -95,6 +96,12 @@ def floors(constraints: ConstraintSet) -> list[Constraint]:
         for label in classes
         if exact(label) in named
     ]
+
+
+def stated(constraints: ConstraintSet) -> list[Constraint]:
+    """Those of a fit that were not assumed by ``evened``: what another fit begins with."""
+    assumed = floors(constraints)
+    return [c for c in constraints if c not in assumed]
 
 
 def explains_better(before: FloatArray, after: FloatArray) -> bool:
@@ -120,11 +127,11 @@ def _shares(training: Training, fit: Fit) -> dict[Label, float]:
     return dict(zip(training.grounded.constraints.classes or (), shares.tolist(), strict=True))
 
 
-def _note(few: list[Constraint], shares: dict[Label, float]) -> str:
+def _note(few: list[Constraint], shares: dict[Label, float], every: str) -> str:
     rarest = min(few, key=lambda c: shares[c.event.names[0]])
     name = rarest.event.names[0]
     return (
-        f"no constraint states proportions, and {name} had {percent(shares[name])} of the documents, so every class "
+        f"no constraint states proportions, and {name} had {percent(shares[name])} of the documents, so {every} "
         f"was given at least {percent(rarest.relation.numbers[0])}, with which held-out documents tell better where "
         "statements fire (state proportions to decide yourself)"
     )

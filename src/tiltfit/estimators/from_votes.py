@@ -179,6 +179,12 @@ def _targets(said: Votes, y: Any, classes: Iterable[object] | None) -> Targets:
         shown = task.shown(y, inputs)
         numbers = all(isinstance(label, str) for label in shown) and bool(shown)  # votes may be numbers of classes
         spoken = [label for label in said.spoken if not numbers or isinstance(label, str)]
+        number = next((n for n in said.spoken if n not in spoken and str(n) not in shown), None)
+        if number is not None:
+            raise DataError(
+                f"votes= say {number!r}, the number of a class, but labels need not show all of them: state classes=.",
+                parameter="classes",
+            )
         classes = list(dict.fromkeys([*shown, *spoken]))
     return task.targets(y, inputs, classes, (), 1)
 

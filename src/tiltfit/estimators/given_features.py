@@ -55,6 +55,13 @@ class WithFeatures:
     X: Any
     features: Any
 
+    def __post_init__(self) -> None:
+        if isinstance(self.X, WithEvidence | WithFeatures):
+            raise DataError(
+                f"X of WithFeatures is a {type(self.X).__name__}: write WithEvidence(WithFeatures(X, V), evidence).",
+                parameter="X",
+            )
+
     def matrix(self, dimensions: int | None = None) -> Matrix:
         """The features, checked. ``dimensions``: how many there must be."""
         refuse_broken(self.features, "features=", parameter="features")

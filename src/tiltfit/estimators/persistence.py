@@ -24,6 +24,7 @@ from tiltfit.errors import DataError, ModelFileError, NotSavedWarning, TiltfitEr
 from tiltfit.estimators.classifier import TiltClassifier
 from tiltfit.estimators.earlier_models import LostBase
 from tiltfit.estimators.estimator import TiltEstimator
+from tiltfit.estimators.even_shares import stated
 from tiltfit.estimators.file_parts import (
     Arrays,
     Document,
@@ -389,6 +390,7 @@ def _restore(estimator: TiltEstimator, document: Document, arrays: Arrays) -> No
     estimator.strength_ = Options.of(estimator).strength  # refuses parameters that no fit could have had
     estimator.classes_, estimator.model_ = _classes(document["classes"]), str(document["parameters"]["model"])
     estimator.constraints_ = ConstraintSet(tuple(estimator.constraints), tuple(document["classes"]))
+    estimator.constraints = stated(estimator.constraints_)  # another fit decides anew what to assume
     estimator.revisions_ = _revisions(document.get("revisions", []), estimator.constraints_)
     estimator.lost_ = tuple(str(text) for text in document["lost_constraints"])
     estimator.prices_ = {(int(o), int(c), g): float(p) for o, c, g, p in document["prices"]}

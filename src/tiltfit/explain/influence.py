@@ -59,7 +59,7 @@ def unit_of(estimator: TiltEstimator) -> Unit:
 def fit_all(estimator: TiltEstimator, X: Any, y: Any) -> TiltEstimator:
     """A copy with all constraints, fitted; from the weights of ``estimator`` if it has some."""
     copy = clone(estimator)
-    if estimator.__sklearn_is_fitted__():
+    if estimator.__sklearn_is_fitted__() and estimator.learned_ is None:
         copy.set_params(init=estimator)
         if hasattr(copy, "vectorizer") and estimator.names_ is not None and buckets(estimator.names_):
             copy.set_params(vectorizer=HashedWords.weighting)  # as a stream has chosen: else its weights do not fit
@@ -67,8 +67,9 @@ def fit_all(estimator: TiltEstimator, X: Any, y: Any) -> TiltEstimator:
 
 
 def fit_with(full: TiltEstimator, constraints: ConstraintSet, X: Any, y: Any) -> TiltEstimator:
-    """A copy of ``full`` with other constraints, fitted from its weights."""
-    copy = clone(full).set_params(constraints=constraints, classes=full.classes_.tolist(), init=full, n_init=1)
+    """A copy of ``full`` with other constraints, fitted from its weights (an object as ``model=`` begins anew)."""
+    init = full if full.learned_ is None else None
+    copy = clone(full).set_params(constraints=constraints, classes=full.classes_.tolist(), init=init, n_init=1)
     return copy.fit(X, y)  # type: ignore[no-any-return]
 
 

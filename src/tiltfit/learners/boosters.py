@@ -53,6 +53,15 @@ class Backend(Protocol):
     def read(self, text: bytes) -> Any: ...
 
 
+_BOOSTING = ("boosting_type", "boosting", "boost")
+_ELSEWHERE = (
+    *("num_iterations", "num_iteration", "n_iter", "num_tree", "num_trees", "num_round", "num_rounds", "nrounds"),
+    *("num_boost_round", "max_iter", "early_stopping_round", "early_stopping_rounds", "early_stopping"),
+    "n_iter_no_change",
+)
+"""Parameters of LightGBM's own loop over rounds, which is not run: n_estimators alone says how many there are."""
+
+
 class LightGBM:
     """``lightgbm.LGBMClassifier``."""
 
@@ -63,6 +72,13 @@ class LightGBM:
         given = dict(model.get_params())
         for name in ("objective", "class_weight"):
             _refuse(model, given, name, (None,))
+        other = next((name for name in _ELSEWHERE if given.get(name) is not None), None)
+        if other is not None:
+            raise DataError(
+                f"model={type(model).__name__} sets {other}={given[other]!r}, but it makes as many rounds as "
+                f"n_estimators= says. Use that, and leave {other}= out.",
+                parameter="model",
+            )
         given = {n: v for n, v in given.items() if v is not None and n not in ("n_estimators", "importance_type")}
         own = {"verbosity": -1, "deterministic": True, "force_col_wise": True, "random_state": settings.seed}
         if "verbose" in given:
@@ -77,7 +93,7 @@ class LightGBM:
 
         X = _plain(X)
         booster = lightgbm.Booster({**parameters, "objective": "none"}, lightgbm.Dataset(X))
-        adds = parameters.get("boosting_type", "gbdt") == "gbdt"  # others change the trees that are there
+        adds = all(parameters.get(name, "gbdt") == "gbdt" for name in _BOOSTING)  # others change the trees there are
         total = np.zeros(loss.shape)
         for k in range(n):
             booster.update(fobj=objective)

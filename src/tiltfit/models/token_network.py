@@ -97,7 +97,8 @@ class TokenNetwork:
         import torch
 
         found, state = copy.deepcopy(self.origin), self.constants | self._split(theta)
-        found.load_state_dict({name: torch.as_tensor(np.array(value)) for name, value in state.items()})
+        written = {name: torch.as_tensor(np.array(value)) for name, value in state.items()}
+        found.load_state_dict(written, strict=False)  # a parameter with two names is written by one
         return found
 
     @property
@@ -108,8 +109,13 @@ class TokenNetwork:
     @property
     def constants(self) -> dict[str, npt.NDArray[Any]]:
         """What else scores depend on: parameters that are not trained, and buffers."""
+        trained = {p.data_ptr() for p in self.trained.values() if p.numel()}  # some may have a second name
         state = self.module.state_dict()
-        return {name: value.numpy() for name, value in state.items() if name not in self.trained}
+        return {
+            name: value.numpy()
+            for name, value in state.items()
+            if name not in self.trained and value.data_ptr() not in trained
+        }
 
     def with_constants(self, constants: Mapping[str, npt.NDArray[Any]]) -> TokenNetwork:
         """The same with those of a file."""
