@@ -16,6 +16,7 @@ from tiltfit.demo import citations, tickets
 from tiltfit.errors import DataError, ModelFileError
 from tiltfit.estimators.file_parts import pack_strings
 from tiltfit.features.hashing import SIZE
+from tiltfit.optimize.plateau import PERIOD
 from tiltfit.storage.container import read, write
 
 TEXTS = 3 * ["the puck hit the goalie", "goalie saves the puck", "a bat and a pitcher", "the pitcher has a bat"]
@@ -117,7 +118,7 @@ def test_tables_hash_their_text_columns(tmp_path: Path) -> None:
     warm = classifier(ON_TITLES, classes=["hockey", "x"], init=again).fit(FRAME)
     assert warm.n_iter_ <= 5 < clf.n_iter_
     more = classifier(ON_TITLES, classes=["hockey", "x"], init=again, tol=0.1).fit(FRAME.assign(size=0.0))
-    assert more.n_iter_ <= 5, "columns are matched by name, those of the hash by place"
+    assert more.n_iter_ <= 2 * PERIOD + 1, "columns are matched by name, those of the hash by place"
 
 
 @pytest.mark.parametrize("texts", [["", " "], [".", "!"]])
@@ -128,7 +129,7 @@ def test_texts_without_words_are_refused(texts: list[str]) -> None:
 
 def test_a_name_that_is_nearly_right() -> None:
     with pytest.raises(
-        DataError, match=r"'hashing', 'words\+meaning', a scikit-learn vectorizer or an encoder. Did you mean .hashing"
+        DataError, match=r"'words\+sentences', a scikit-learn vectorizer or an encoder. Did you mean .hashing"
     ):
         TiltClassifier(CONSTRAINTS, vectorizer="hashng").fit(TEXTS)
 
@@ -136,10 +137,10 @@ def test_a_name_that_is_nearly_right() -> None:
 def test_starts() -> None:
     clf = classifier(warm_start=True).fit(TEXTS)
     rounds = clf.n_iter_
-    assert clf.fit(TEXTS).n_iter_ <= 5 < rounds
+    assert clf.fit(TEXTS).n_iter_ <= 2 * PERIOD + 1 < rounds  # two periods of the stopping rule
     more = [*TEXTS, "aardvarks have a bat"]
     warm, cold = ([r.objective for r in classifier(init=init).fit(more).history_] for init in (clf, "zeros"))
-    assert warm[0] - warm[-1] < 0.02 * (cold[0] - cold[-1])
+    assert warm[0] - warm[-1] < 0.1 * (cold[0] - cold[-1])
     assert warm[-1] == pytest.approx(cold[-1], rel=1e-4)
     assert classifier(init=(clf.coef_, clf.intercept_)).fit(TEXTS).n_iter_ <= 5
     with pytest.raises(DataError, match="features hashed into 262144 columns, but this fit has a vocabulary"):

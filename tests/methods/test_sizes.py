@@ -41,17 +41,27 @@ def test_weights_that_are_four_times_as_large_give_the_same_fit_to_the_last_bit(
     assert often.n_iter_ == once.n_iter_
 
 
-def test_copies_give_the_same_fit_and_labels_count_one_by_one() -> None:
-    X, y = rows(), np.array(["a", "b", "c"])
-    unknown = [None] * 117
-    once = classifier().fit(X, [*y, *unknown])
-    copied = classifier().fit(np.concatenate([X, *[X[3:]] * 9]), [*y, *unknown * 10])
+def test_copies_give_the_same_fit() -> None:
+    X = rows()
+    once, copied = classifier().fit(X), classifier().fit(np.concatenate([X] * 10))
     np.testing.assert_allclose(copied.coef_, once.coef_, atol=1e-4)
     np.testing.assert_allclose(
         [e.pull for e in copied.constraint_report_], [e.pull for e in once.constraint_report_], rtol=1e-3, atol=1e-3
     )
-    twice = classifier().fit(X, [*y, *unknown], sample_weight=[2.0] * 3 + [1.0] * 117)
-    assert np.abs(twice.coef_ - once.coef_).max() > 0.01
+
+
+def test_rows_that_no_statement_touches_do_not_count() -> None:
+    X = rows()
+    said = [statement for statement in SAID if statement.where is not None]
+    once, more = (classifier(constraints=said).fit(given) for given in (X, np.concatenate([X, np.zeros((500, 6))])))
+    np.testing.assert_allclose(more.coef_, once.coef_, atol=1e-6)
+
+
+def test_labels_tell_what_an_instance_weighs() -> None:
+    X, y = rows(), ["a", "b", "c", *[None] * 117]
+    fitted = classifier().fit(X, y)
+    assert fitted.ground(fitted.infer(X, y)).instance_weight == 1.0
+    assert fitted.ground(fitted.infer(X)).instance_weight == 1.0  # on new data statements are as strong as in the fit
 
 
 def test_the_objective_is_that_of_n0_instances() -> None:

@@ -32,8 +32,8 @@ def shown() -> Iterator[dict[str, Any]]:
 
 def test_the_method(shown: dict[str, Any]) -> None:
     check_method(shown["DESCENT"])
-    found = TiltClassifier(SAID, method="descend", tol=1e-6, max_iter=5000).fit(TEXTS)
-    assert found.objective_ == pytest.approx(TiltClassifier(SAID, tol=1e-6).fit(TEXTS).objective_, rel=1e-4)
+    found = TiltClassifier(SAID, method="descend", beta=0.05, tol=1e-6, max_iter=5000).fit(TEXTS)
+    assert found.objective_ == pytest.approx(TiltClassifier(SAID, beta=0.05, tol=1e-6).fit(TEXTS).objective_, rel=1e-4)
 
 
 def test_the_model(shown: dict[str, Any]) -> None:

@@ -111,9 +111,9 @@ def test_a_registered_method_is_a_word_like_any_other():
     try:
         assert register_method(mine) is mine
         register_method(mine)  # again, as a module that is reloaded does
-        found = TiltClassifier(said, method="patient", method_options={"pace": 2.0}).fit(texts)
+        found = TiltClassifier(said, method="patient", beta=0.05, method_options={"pace": 2.0}).fit(texts)
         assert found.predict(["puck", "bat"]).tolist() == ["hockey", "baseball"]
-        np.testing.assert_array_equal(found.coef_, TiltClassifier(said, init="zeros").fit(texts).coef_)
+        np.testing.assert_array_equal(found.coef_, TiltClassifier(said, beta=0.05, init="zeros").fit(texts).coef_)
         with pytest.raises(DataError, match="is unknown"):
             TiltClassifier(said, method="patient", method_options={"pase": 2.0}).fit(texts)
         with pytest.raises(DataError, match=r"There is a method 'patient' already, .*\.patient: register .*\.spoilt"):

@@ -196,7 +196,8 @@ class TiltEstimator(ShownWithReport, BaseEstimator):  # type: ignore[misc]
         del problem, training, again  # and their copy of the rows that matter
         logger.info("%s: %s, objective %.6g", options.solver, fit.message, fit.objective)
         self.constraints_, self.revisions_, self.stream_ = grounded.constraints, revisions, stream
-        self.strength_ = replace(options.strength, rates=grounded.rates)
+        # On new data statements are as strong as they were here, where labels may have told what an instance weighs.
+        self.strength_ = replace(options.strength, rates=grounded.rates, sized=grounded.sized)
         roles = None if method.follows else method.roles(constraints, votes, options.method_options)
         self._keep(fit, plain, self._report(grounded, model, fit, roles), grounded.keys)
         return fit

@@ -321,7 +321,8 @@ class TiltTagger(TiltEstimator):
         found = self._beliefs(paired(X, features))
         lengths = found.inputs.lengths
         # There are no more sequences of labels than this; as a float, since it may be beyond whole numbers.
-        k = int(min(k, np.power(float(len(self.classes_)), float(np.max(lengths, initial=0)))))
+        with np.errstate(over="ignore"):
+            k = int(min(k, np.power(float(len(self.classes_)), float(np.max(lengths, initial=0)))))
         needed = 8 * k * (int(np.sum(lengths)) + len(lengths))
         if needed > _MOST_RANKED:
             raise UnsupportedError(

@@ -69,7 +69,8 @@ class Strength:
 
         γ·[n₀/n·Σ w·D(q‖p) + U(m(q))] = γ·n₀/n·[Σ w·D(q‖p) + n/n₀·U(m(q))]
 
-    with n₀/n the ``instance_weight``, by which γ is multiplied and every U divided. Not where statements are about
+    with n₀/n the ``instance_weight``, by which γ is multiplied and every U divided. Not where there are labels, which
+    tell what an instance weighs: an unlabelled one is worth a labelled one then. Nor where statements are about
     single instances: their U are sums over instances as well.
 
     Otherwise β is that of a constraint (``auto``, ``unit``) or of each firing (``support``: β/c), with U = (m − u)²/2β.
@@ -174,7 +175,7 @@ def on_sample(strength: Strength, constraints: Iterable[Constraint], sample: Sam
         tokens=tokens or None,
         sequences=sample.is_sequences,
         voted=voted,
-        sized=bool(sized) and not _says_some(sample),
+        sized=bool(sized) and not _has_labels(sample),
     )
 
 
@@ -187,11 +188,10 @@ def counted(strength: Strength, touched: IntArray, sample: Sample) -> Strength:
     return replace(strength, instance_weight=REFERENCE / max(size, _FEWEST)) if size > 0 else strength
 
 
-def _says_some(sample: Sample) -> bool:
-    """Whether y says something about instances that are not labelled, in sets or about single tokens. It counts like
-    the instance, but must count whole."""
-    unlabelled = sample.unlabelled[sample.instance]
-    return bool(np.any(unlabelled & ~sample.open_positions)) or sample.banned is not None
+def _has_labels(sample: Sample) -> bool:
+    """Whether y says something, if only in sets or about single tokens. Labels are a measure of what an instance
+    weighs: as much as a labelled one."""
+    return bool(np.any(sample.labels >= 0)) or sample.banned is not None
 
 
 def _voted_share(constraints: Iterable[Constraint], sample: Sample) -> float:

@@ -49,7 +49,7 @@ class Grounded:
     ``by_labels``: what y rules out in instances that are not labelled completely (positions × classes; None: nothing).
     ``violations``: what single instances do about the constraints, if it was asked for. ``revisions``: the statements
     whose rows have another target than the one stated. ``voted``,
-    ``instance_weight``: those of ``Strength``.
+    ``instance_weight``, ``sized``: those of ``Strength``.
     """
 
     constraints: ConstraintSet
@@ -73,6 +73,7 @@ class Grounded:
     revisions: Revisions = field(default_factory=dict)
     voted: bool = False
     instance_weight: float = 1.0
+    sized: bool = False
 
     @property
     def ruled(self) -> tuple[int, ...]:
@@ -182,6 +183,7 @@ def ground(constraints: ConstraintSet, sample: Sample, strength: Strength, how: 
         rates=strength.rates,
         voted=strength.voted,
         instance_weight=strength.instance_weight,
+        sized=strength.sized,
         by_labels=forbidden.by_labels,
         violations=_violations(constraints, sample, forbidden, how.revisions) if how.violations else None,
         revisions={c: how.revisions[c] for c in constraints if c in how.revisions},
