@@ -7,7 +7,7 @@ import pytest
 
 import tiltfit.estimators.estimator as estimators
 from tiltfit import TiltClassifier, expect, load, word
-from tiltfit.estimators.even_shares import explains_better, floors
+from tiltfit.estimators.even_shares import _note, explains_better, floors
 from tiltfit.language.constraint import ConstraintSet
 from tiltfit.methods.sharpness import GRID, LEAST_LABELS
 
@@ -77,6 +77,16 @@ def test_it_is_the_fit_with_these_shares_stated(evened):
     assert np.mean(evened.predict(TEXTS) == close.predict(TEXTS)) > 0.98
 
 
+def test_floors_touch_documents_that_statements_did_not():
+    """All documents count together as many then, and the strengths of statements with them."""
+    few = [c for c in STATED if int(c.given.text[1:]) % OWN < 5]
+    close = {"tol": 1e-7, "max_iter": 3000, "sharpen": None}
+    assumed = TiltClassifier(few, **close).fit(TEXTS)
+    assert is_evened(assumed)
+    stated = TiltClassifier([*few, *(expect(label).at_least(FLOOR) for label in LABELS)], **close).fit(TEXTS)
+    assert assumed.objective_ == pytest.approx(stated.objective_, rel=1e-3)
+
+
 def test_reports_show_what_was_assumed(evened):
     found = [entry for entry in evened.constraint_report_ if entry.name == "assumed share of c"]
     assert [entry.sentence for entry in found] == ["at least 30% of documents are c"]
@@ -87,9 +97,10 @@ def test_reports_show_what_was_assumed(evened):
 
 
 def test_a_class_that_no_statement_names_is_given_nothing():
-    fitted = TiltClassifier(STATED, classes=[*LABELS, "d"]).fit(TEXTS)
-    assert "every class that statements name was given at least 22.5%" in fitted.message_
-    assert fitted.project(TEXTS)[:, 3].mean() < 0.01
+    least = floors(ConstraintSet(tuple(STATED), (*LABELS, "d")))
+    assert [c.event.names for c in least] == [("a",), ("b",), ("c",)]
+    note = _note(least[2:], {"c": 0.2}, "every class that statements name")
+    assert "so every class that statements name was given at least 22.5%" in note
 
 
 def test_files_keep_what_was_assumed(evened, tmp_path):

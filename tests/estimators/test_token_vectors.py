@@ -414,6 +414,8 @@ def test_other_dimensions_at_predict(fitted):
         fitted.predict(ADS, features=[V[:, :2] for V in VECTORS])
     assert fitted.predict([[], ["Ann"], []], features=[[], VECTORS[0][3:], np.empty((0, 9))])[0] == []
     assert fitted.predict([], features=[]) == []
+    with pytest.raises(DataError, match="The array of sequence 0 in features= has the shape"):
+        fitted.predict([[], ["Ann"]], features=[None, VECTORS[0][3:]])
 
 
 def test_vectors_where_none_are_taken_and_none_where_some_are(fitted):

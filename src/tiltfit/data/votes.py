@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -54,9 +54,11 @@ class Votes:
         if not rows:
             raise DataError("votes= has no sources.", parameter="votes")
         sizes = {name: given.shape[0] if isinstance(v, Said) else len(v) for name, v in rows.items()}
+        if lengths is None and n is None:
+            lengths = _lengths(rows, next(iter(sizes.values())))
+        elif lengths is None:
+            _refuse_lists(rows)
         n = next(iter(sizes.values())) if n is None else n
-        if lengths is None:
-            lengths = _lengths(rows, n)
         found, numbers = {}, _Numbers()
         for name, values in rows.items():
             if sizes[name] != n:
@@ -69,7 +71,9 @@ class Votes:
             if isinstance(values, Said):
                 found[name] = numbers.of_sparse(values, given)
             else:
-                found[name] = numbers.of_list(values if lengths is None else _by_token(name, values, lengths, excerpt))
+                found[name] = numbers.of_list(
+                    name, values if lengths is None else _by_token(name, values, lengths, excerpt)
+                )
         total = n if lengths is None else int(np.sum(lengths))
         return Votes(found, numbers.labels, total, lengths)
 
@@ -172,8 +176,14 @@ class _Numbers:
     def labels(self) -> tuple[Any, ...]:
         return tuple(label for _, label in self._found.values())
 
-    def of_list(self, values: Sequence[Any]) -> Said:
+    def of_list(self, name: str, values: Sequence[Any]) -> Said:
         """One value per position."""
+        strange = next((value for value in values if not isinstance(value, Hashable)), None)
+        if strange is not None:
+            raise DataError(
+                f"votes= of the source {name!r} hold {strange!r:.80}, which is no label: a vote is one label, or None.",
+                parameter="votes",
+            )
         spoken = [(i, self[_plain(v)]) for i, v in enumerate(values) if not is_missing(v)]
         found = np.array(spoken, dtype=np.intp).reshape(-1, 2)
         return Said(found[:, 0], found[:, 1])
@@ -216,6 +226,18 @@ def _lengths(rows: Mapping[str, Any], n: int) -> IntArray | None:
             if holds_lists([row]):
                 found[k] = len(listed(row, "votes"))
     return found
+
+
+def _refuse_lists(rows: Mapping[str, Any]) -> None:
+    """Refuse votes on tokens where there are none."""
+    for name, values in rows.items():
+        k = -1 if isinstance(values, Said) else next((k for k, v in enumerate(values) if holds_lists([v])), -1)
+        if k >= 0:
+            raise DataError(
+                f"votes= of the source {name!r} has the list {values[k]!r:.80} for row {k}: give one vote per row.",
+                parameter="votes",
+                instance=k,
+            )
 
 
 def _called(j: int) -> str:

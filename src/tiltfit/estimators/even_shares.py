@@ -69,7 +69,10 @@ def evened(
         grounded = ground(ConstraintSet((*constraints, *least), constraints.classes))
     except ConflictError:
         return training, fit
-    second = Training(replace(problem, tilt=grounded.tilt, touched=grounded.touched), grounded, training.votes)
+    # Floors touch all documents, so that each counts less than before.
+    gamma = problem.gamma * grounded.instance_weight / training.grounded.instance_weight
+    more = replace(problem, tilt=grounded.tilt, touched=grounded.touched, gamma=gamma)
+    second = Training(more, grounded, training.votes)
     begun, told = len(fit.history), run.callback
     if told is not None:
         run = replace(run, callback=lambda one: told(after(one, begun)))

@@ -121,7 +121,7 @@ def _vectors_of_tokens(features: Any, sequences: Sequences) -> FloatArray:
         )
     arrays, first = [np.empty((0, 0))], -1
     for s, (given, length) in enumerate(zip(features, lengths, strict=True)):
-        if not length and not len(given):
+        if not length and hasattr(given, "__len__") and not len(given):
             continue  # a sequence without tokens, whatever the shape of nothing is
         found = _array_of_tokens(given, length, s)
         if first >= 0 and found.shape[1] != arrays[-1].shape[1]:
