@@ -5,6 +5,7 @@
 by the envelope theorem: the fit is a minimum over weights and q, so a target u that is moved changes the objective O of
 Eq. 6 only through the penalty, and −dU/dm = support·price. A price is that of one firing, and under ``about`` it is
 (u − m)/(β·support): it shrinks with the support, however far m is from u. The pull tells how hard the data resist.
+Where n unlabelled instances count together as n₀, γ is γ·n₀/n here (``Strength.instance_weight``).
 """
 
 from __future__ import annotations
