@@ -22,6 +22,7 @@ def error_of(line: str) -> ConstraintFileError:
         ("labels = [hockey, baseball]", 'Text stands in quotes: write "hockey".', "hockey"),
         ("given = { word = puck }", 'Text stands in quotes: write "puck".', "puck"),
         ("label = Émile", 'Text stands in quotes: write "Émile".', "Émile"),
+        ("label = “ice hockey”", 'Use straight quotes: write "ice hockey".', "“"),
         ("stay = True", "Write true, in lower case.", "True"),
         ("at_least = 90%", "Shares are numbers from 0 to 1: write 0.9.", "%"),
         ("at_least = 0,9", "Write numbers with a point: 0.9.", ","),

@@ -158,13 +158,41 @@ REFUSED = {
     "empty condition": ('label = "a"\ngiven = {}\nabout = 0.5', "`given` says no condition"),
     "empty group": ('label = "a"\ngiven = { all = [] }\nabout = 0.5', "must hold at least one table"),
     "no source": ('label = "a"\ngiven = { above = 3 }\nabout = 0.5', "needs either `column` or `feature`"),
-    "column alone": ('label = "a"\ngiven = { column = "x" }\nabout = 0.5', "says no condition"),
+    "column alone": (
+        'label = "a"\ngiven = { column = "x" }\nabout = 0.5',
+        "beside `column`: lexicon, near, word, words, ",
+    ),
     "penalty elsewhere": (
         'label = "a"\nexactly = 0.5\npenalty = "l1"',
         "`penalty` goes with `about`, not with `exactly`",
     ),
     "unknown penalty": ('label = "a"\nabout = 0.5\npenalty = "l3"', "There is no penalty 'l3'; known are l1, l2"),
-    "text for a number": ('label = "a"\nabout = "0.5"', "`about` must be a number, but is a string."),
+    "text for a number": (
+        'label = "a"\nabout = "0.5"',
+        "`about` must be a number, but is a string. Write 0.5, without quotes.",
+    ),
+    "percentage": ('label = "a"\nabout = "90%"', "`about` must be a number, but is a string. Write 0.9."),
+    "words for a number": ('label = "a"\nabout = "most"', "`about` must be a number, but is a string."),
+    "word for a condition": (
+        'label = "a"\nabout = 0.5\ngiven = "puck"',
+        '`given` must be a table, but is a string. Write { word = "puck" }.',
+    ),
+    "words for a condition": (
+        'label = "a"\nabout = 0.5\ngiven = { not = "stanley cup" }',
+        '`given.not` must be a table, but is a string. Write { phrase = "stanley cup" }.',
+    ),
+    "words in a group": (
+        'label = "a"\nabout = 0.5\ngiven = { any = ["puck", "rink"] }',
+        '`given.any[0]` must be a table, but is a string. Write { word = "puck" }.',
+    ),
+    "word for words": (
+        'label = "a"\nabout = 0.5\ngiven = { words = "puck" }',
+        '`given.words` must be an array, but is a string. Write ["puck"].',
+    ),
+    "path for a lexicon": (
+        'label = "a"\nabout = 0.5\ngiven = { lexicon = "teams.txt" }',
+        '`given.lexicon` must be a table, but is a string. Write { path = "teams.txt" } for a file, or',
+    ),
     "bool for a number": ('label = "a"\nabout = true', "`about` must be a number, but is a bool."),
     "one bound": ('label = "a"\nbetween = [0.5]', "must be two numbers [low, high], but has 1"),
     "date for a label": ("label = 1979-05-27\nabout = 0.5", "but is a date or time"),
@@ -218,7 +246,7 @@ def test_a_complaint_names_constraint_and_file(tmp_path: Path) -> None:
         ("version = true", "`version` must be a whole number"),
         ("constrain = []", 'Did you mean "constraint"?'),
         ("constraint = 3", "`constraint` must be an array"),
-        ("[constraint]\nlabel = 'a'", "`constraint` must be an array"),
+        ("[constraint]\nlabel = 'a'", "`constraint` must be an array, but is a table. Write [[constraint]]"),
         ("constraint = [1]", "constraint 1: it must be a table, but is the number 1"),
         ("classes = 'a'", "`classes` must be an array"),
         ("classes = [[1]]", "`classes` must be a label"),

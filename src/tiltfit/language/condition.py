@@ -20,7 +20,17 @@ import numpy.typing as npt
 from tiltfit.arrays import BoolArray
 from tiltfit.errors import ConstraintError, UnsupportedError
 from tiltfit.language.prose import join
-from tiltfit.language.written import CONDITION, MAX_DEPTH, Document, Table, Written, enrol, guard, require_subclass
+from tiltfit.language.written import (
+    CONDITION,
+    MAX_DEPTH,
+    Document,
+    Table,
+    Written,
+    as_string,
+    enrol,
+    guard,
+    require_subclass,
+)
 from tiltfit.registry import Registry, load_extensions
 
 if TYPE_CHECKING:
@@ -115,6 +125,15 @@ class Condition(Written):
     # Data
 
     @staticmethod
+    def under(table: Table, key: str) -> Condition:
+        """Read the condition that a key of a table holds."""
+        if table.holds(key, str):
+            text = table.text(key)
+            kind = "phrase" if len(text.split()) > 1 else "word"
+            raise table.error(f"must be a table, but is a string. Write {{ {kind} = {as_string(text)} }}", key)
+        return Condition.parse(table.child(key))
+
+    @staticmethod
     def parse(table: Table) -> Condition:
         """Read any condition: one announcing key, whose class allows all the others."""
         known = Condition.registry.loaded
@@ -128,7 +147,10 @@ class Condition(Written):
                 return found
         if not announced:
             table.only([*known, *_modifiers()], "condition")
-            raise table.error(f"says no condition; one of these keys is needed: {', '.join(known)}")
+            column = "column" in table
+            fitting = [key for key, cls in known.items() if not column or "column" in cls.modifiers]
+            beside = " beside `column`" if column else ""
+            raise table.error(f"says no condition; one of these keys is needed{beside}: {', '.join(fitting)}")
         chosen = min(announced, key=lambda key: key in _modifiers())
         others = [key for key in announced if key != chosen and key not in known[chosen].modifiers]
         if others:
@@ -217,7 +239,7 @@ class _Neighbour(_OfOne):
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
-        return cls(Condition.parse(table.child(key)))
+        return cls(Condition.under(table, key))
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         return f"{'not ' if negated else ''}{self.side} {self.part.neighbour()}"
@@ -272,7 +294,7 @@ class Not(_OfOne):
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
-        return ~Condition.parse(table.child(key))
+        return ~Condition.under(table, key)
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         return self.part.clause(unit, not negated)
@@ -323,7 +345,10 @@ class _Group(Condition):
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
-        return cls.of([Condition.parse(child) for child in table.children(key)])
+        inner = table.entries(key)
+        if not inner.keys:
+            raise table.error("must hold at least one table", key)
+        return cls.of([Condition.under(inner, entry) for entry in inner.keys])
 
     def clause(self, unit: Unit, negated: bool = False) -> str:
         clauses = [part.clause(unit, negated) for part in self.members]

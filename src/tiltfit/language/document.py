@@ -121,7 +121,7 @@ def _one_of(table: Table, registry: Mapping[str, T], what: str) -> str:
 
 
 def _given(table: Table) -> Condition | None:
-    return Condition.parse(table.child("given")) if "given" in table else None
+    return Condition.under(table, "given") if "given" in table else None
 
 
 def _per(table: Table) -> str | Column:

@@ -19,7 +19,7 @@ from tiltfit.errors import ConstraintError, ConstraintFileError, DataFileError
 from tiltfit.language.condition import Condition
 from tiltfit.language.prose import join, quote, show
 from tiltfit.language.values import text
-from tiltfit.language.written import TEXT, Document, Table
+from tiltfit.language.written import TEXT, Document, Table, as_string
 
 if TYPE_CHECKING:
     from tiltfit.data.inputs import Inputs, Unit
@@ -141,6 +141,12 @@ class Lexicon(Condition):
 
     @classmethod
     def from_table(cls, table: Table, key: str) -> Condition:
+        if table.holds(key, str):
+            raise table.error(
+                f"must be a table, but is a string. Write {{ path = {as_string(table.text(key))} }} for a file, or "
+                "{ words = […] }",
+                key,
+            )
         inner = table.child(key)
         inner.only(["words", "path", *_OPTIONS])
         if ("words" in inner) == ("path" in inner):

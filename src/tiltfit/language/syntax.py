@@ -10,6 +10,7 @@ from tiltfit.errors import ConstraintFileError
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _BEFORE_VALUE = re.compile(r"[=,\[{]\s*")
 _WORDS = re.compile(r"""[^\W\d][^,\]}#"'=]*""")
+_CURLY = re.compile('[“”„«»‘’‚]([^“”„«»‘’‚"]*)[“”„«»‘’‚"]')  # as word processors write them
 _WIDTH, _LEFT = 90, 60  # characters of a line that are shown, and those before the place at most
 
 
@@ -60,6 +61,8 @@ def _cure(line: str, column: int) -> str:
         if value.lower() in ("true", "false"):
             return f" Write {value.lower()}, in lower case."
         return f' Text stands in quotes: write "{value}".'
+    if (curly := _CURLY.match(rest)) is not None:
+        return f' Use straight quotes: write "{curly[1]}".'
     number = re.search(r"=\s*([0-9.]+)$", before)
     if number is not None and rest.startswith("%"):
         return f" Shares are numbers from 0 to 1: write {float(number[1]) / 100:g}."

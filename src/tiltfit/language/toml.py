@@ -85,6 +85,8 @@ def _read(text: str, path: str) -> ConstraintSet:
     _check_version(table)
     table.only(_KEYS)
     classes = tuple(_classes(table)) if "classes" in table else None
+    if "constraint" in table and table.holds("constraint", Mapping):
+        raise table.error("must be an array, but is a table. Write [[constraint]], with two brackets", "constraint")
     entries = table.array("constraint") if "constraint" in table else []
     folder = Path(path).parent if path else None
     constraints = [from_document(entry, _prefix(path) + _name(i, entry), folder) for i, entry in enumerate(entries, 1)]

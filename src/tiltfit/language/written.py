@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
@@ -144,18 +145,14 @@ class Table:
     def child(self, key: str) -> Table:
         return self._table(self.raw(key), key)
 
-    def children(self, key: str) -> list[Table]:
-        values = self.array(key)
-        if not values:
-            raise self.error("must hold at least one table", key)
-        return [self._table(value, f"{key}[{i}]") for i, value in enumerate(values)]
-
     def array(self, key: str) -> Sequence[object]:
         found: Sequence[object] = self._typed(self.raw(key), key, "an array", list, tuple)
         return found
 
     def entries(self, key: str) -> Table:
         """The entries of an array, as a table with the keys ``key[0]``, ``key[1]``, …"""
+        if self.holds(key, str):
+            raise self.error(f"must be an array, but is a string. Write [{as_string(self.text(key))}]", key)
         named = {f"{key}[{i}]": value for i, value in enumerate(self.array(key))}
         return Table(named, self._where, self._path, self._depth, self.folder)
 
@@ -174,7 +171,7 @@ class Table:
     def _typed(self, value: Any, key: str, what: str, *types: type) -> Any:
         """The value, if it is of one of these types. (To Python a bool is an integer; to files it is not.)"""
         if not isinstance(value, types) or (value.__class__ is bool and bool not in types):
-            raise self.error(f"must be {what}, but is {kind(value)}", key)
+            raise self.error(f"must be {what}, but is {kind(value)}{_instead(value, *types)}", key)
         return value
 
 
@@ -188,6 +185,32 @@ def kind(value: object) -> str:
         return "a huge number"
     words = (words for types, words in _KINDS if isinstance(value, types))
     return next(words, f"a {type(value).__name__}").format(repr(value))
+
+
+def as_string(text: str) -> str:
+    """The text as a string of TOML, cut where it is long.
+
+    >>> print(as_string("stanley cup"))
+    "stanley cup"
+    """
+    return json.dumps(text if len(text) <= _LONG else f"{text[:_LONG]}…", ensure_ascii=False)
+
+
+_LONG = 60
+_SHARE = re.compile(r"\s*(\d+(?:[.,]\d+)?)\s*(%?)\s*")
+
+
+def _instead(value: object, *types: type) -> str:
+    """What to write instead of a number in quotes.
+
+    >>> _instead("90 %", int, float), _instead("0,9", int, float), _instead("puck", int, float)
+    ('. Write 0.9', '. Write 0.9, without quotes', '')
+    """
+    share = _SHARE.fullmatch(value) if isinstance(value, str) and float in types else None
+    if share is None:
+        return ""
+    number = float(share[1].replace(",", "."))
+    return f". Write {number / 100:g}" if share[2] else f". Write {number:g}, without quotes"
 
 
 Document = dict[str, object]
