@@ -231,6 +231,18 @@ def test_a_single_string_and_texts_with_holes():
         fit(X=["...", "!"])
 
 
+@pytest.mark.parametrize("X", [[["a", "puck"], ["a", "bat"]], [("a", "puck"), ("bat",)]])
+def test_lists_of_tokens(X):
+    with pytest.raises(DataError, match=r"X\[0\] is a list of tokens.*TiltTagger") as caught:
+        fit(X=X)
+    assert caught.value.parameter == "X"
+
+
+def test_lists_of_numbers_that_are_texts_are_numbers():
+    X = [["1", "0"], ["0", "1"]]
+    assert TiltClassifier().fit(X, ["a", "b"]).predict(X).tolist() == ["a", "b"]
+
+
 def test_nothing_to_learn_from():
     with pytest.raises(DataError, match=r"requires y to be passed.*method='em'.*names for them: classes=\.\)"):
         TiltClassifier().fit(TEXTS)

@@ -265,6 +265,10 @@ def test_what_else_is_refused() -> None:
         found.project(TEXTS, votes={"gtp": VOTES["gpt"], "rule": VOTES["rule"]})
     with pytest.raises(ConstraintError, match="'gpt' can say one of the classes .*, but not 'hocky'"):
         classifier(witness("gpt", says="hocky"), witness("rule")).fit(TEXTS, votes=VOTES)
+    for estimator, X, given in ((TiltClassifier, TEXTS, ROWS), (TiltTagger, TOKENS, POS)):
+        said = [expect("a", given=column("sorce").equals("N")).about(0.9)]
+        with pytest.raises(ConstraintError, match="Neither X nor evidence= has a column 'sorce'. evidence= has '"):
+            estimator(said, classes=["a", "b"]).fit(X, evidence=given)
     with pytest.raises(DataError, match="evidence= is given twice"):
         found.fit(WithEvidence(TEXTS, ROWS), evidence=ROWS)
     with pytest.raises(DataError, match="numbers of classes, which mean them in sorted order"):

@@ -39,6 +39,27 @@ def as_texts(X: Any) -> list[str] | None:
     return values
 
 
+def refuse_tokens(X: Any) -> None:
+    """Refuse lists of tokens: they are sequences, and a classifier labels documents or rows. (Texts that are numbers
+    pass, as everywhere in scikit-learn.)"""
+    first = X[0] if isinstance(X, list | tuple) and len(X) else None
+    if isinstance(first, list | tuple) and any(isinstance(v, str) and not _is_number(v) for v in first):
+        raise DataError(
+            "X[0] is a list of tokens, where a text or numbers are expected. To label whole documents pass texts, "
+            '" ".join(tokens); to label tokens use TiltTagger.',
+            parameter="X",
+            instance=0,
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def as_table(X: object) -> dict[str, npt.NDArray[Any]] | None:
     """The columns of a data frame, of a mapping of columns or of another library's table, else None."""
     foreign = dataset_columns(X)

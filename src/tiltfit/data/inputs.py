@@ -127,14 +127,17 @@ class Inputs(ABC):
 
     def index(self, column: str | None = None) -> WordIndex:
         """The index of words (in one column of a table, or in the only text there is)."""
+        self._refuse_unknown(column)
         return self._holder(column).own_index(column)
 
     def texts(self, column: str | None = None) -> Sequence[str]:
         """The text at each position, in the normal form NFC."""
+        self._refuse_unknown(column)
         return self._holder(column).own_texts(column)
 
     def column(self, name: str) -> npt.NDArray[Any]:
         """One value per position, from a table."""
+        self._refuse_unknown(name)
         return self._holder(name).own_column(name)
 
     def feature(self, name: str) -> npt.NDArray[np.float64]:
@@ -144,6 +147,17 @@ class Inputs(ABC):
     def _holder(self, column: str | None) -> Inputs:
         """What has the column: the evidence, or X itself."""
         return self if self.evidence is None or column not in self.evidence.column_names else self.evidence
+
+    def _refuse_unknown(self, column: str | None) -> None:
+        """Refuse a column that neither X nor the evidence has; without evidence X says so itself."""
+        if self.evidence is None or column is None:
+            return
+        beside = self.evidence.column_names
+        if column not in beside and column not in self.column_names:
+            raise ConstraintError(
+                f"Neither X nor evidence= has a column {column!r}. evidence= has {', '.join(map(repr, beside))}."
+                f"{did_you_mean(column, [*beside, *self.column_names])}"
+            )
 
     def having(self, **beside: Any) -> Self:
         """The same with ``evidence``, with ``votes``, or with both."""

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tiltfit.arrays import FloatArray
 from tiltfit.data.beside import apart, together
-from tiltfit.data.documents import as_table, as_texts
+from tiltfit.data.documents import as_table, as_texts, refuse_tokens
 from tiltfit.data.foreign import is_dataset
 from tiltfit.data.inputs import Inputs
 from tiltfit.data.matrices import refuse_broken
@@ -574,6 +574,7 @@ class TiltClassifier(ClassifierMixin, TiltEstimator):  # type: ignore[misc]
                 "This model takes numbers, but X is a list of texts. Transform them first, or fit on texts.",
                 parameter="X",
             )
+        refuse_tokens(X)
         refuse_broken(X, "X", parameter="X")
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         if reset and self.feature_names is not None:

@@ -262,6 +262,12 @@ def _given_templates(parameter: str, given: Any, kind: type[T]) -> T:
         return given or kind()
     if isinstance(given, Mapping):
         return kind.from_document(given)
+    if parameter == "features" and isinstance(given, list | tuple | np.ndarray):
+        raise DataError(
+            f"features= of the constructor must be {kind.__name__}(...) or a dict of its parameters, but is of type "
+            f"{type(given).__name__}. Vectors of tokens come with X: fit(X, y, features=[...]).",
+            parameter=parameter,
+        )
     raise DataError(
         f"{parameter}={given!r:.80} must be {kind.__name__}(...) or a dict of its parameters.", parameter=parameter
     )
