@@ -294,6 +294,13 @@ def test_development_sets_bases_and_explanations(fitted):
     )
 
 
+@pytest.mark.parametrize("vectors", [VECTORS, tuple(VECTORS), VECTORS[0]])
+def test_vectors_given_to_the_constructor_lead_to_fit(vectors):
+    with pytest.raises(DataError, match=r"features= of the constructor.*fit\(X, y, features=\[\.\.\.\]\)") as error:
+        tagger(features=vectors).fit(ADS, TAGS)
+    assert error.value.parameter == "features"
+
+
 def test_a_start_is_matched_by_name(fitted):
     again = tagger(init=fitted).fit(ADS, TAGS, features=VECTORS)
     same(again, fitted, 1e-4)
