@@ -141,8 +141,8 @@ def test_starts() -> None:
     more = [*TEXTS, "aardvarks have a bat"]
     warm, cold = ([r.objective for r in classifier(init=init).fit(more).history_] for init in (clf, "zeros"))
     assert warm[0] - warm[-1] < 0.1 * (cold[0] - cold[-1])
-    assert warm[-1] == pytest.approx(cold[-1], rel=1e-4)
-    assert classifier(init=(clf.coef_, clf.intercept_)).fit(TEXTS).n_iter_ <= 5
+    assert warm[-1] == pytest.approx(cold[-1], rel=2e-3)  # neither has far to go
+    assert classifier(init=(clf.coef_, clf.intercept_)).fit(TEXTS).n_iter_ <= 2 * PERIOD + 1
     with pytest.raises(DataError, match="features hashed into 262144 columns, but this fit has a vocabulary"):
         TiltClassifier(CONSTRAINTS, init=clf).fit(TEXTS)
     with pytest.raises(DataError, match="has a vocabulary, but this fit has features hashed into 262144 columns"):
