@@ -101,7 +101,7 @@ def test_a_hashed_classifier_comes_back_whole(tmp_path: Path) -> None:
     assert again.get_feature_names_out()[7] == "hash 7"
     assert np.array_equal(again.fit(TEXTS).coef_, clf.coef_)
     document, _ = read(tmp_path / "m.tilt")
-    bag = {"weighting": "hashing", "size": SIZE, "n": len(TEXTS), "frequency": "idf.frequency"}
+    bag = {"weighting": "hashing", "size": SIZE, "n": len(TEXTS), "frequency": "idf.frequency", "marks": True}
     assert document["encoder"] == {"kind": "text", "bag": bag}
     assert len(pickle.dumps(clf.names_)) < 500
 
