@@ -398,6 +398,7 @@ def test_what_only_this_process_knows_is_refused_with_a_way_out() -> None:
     assert "model='maxnet' is not supported" in (found["typo"].reason or "")
 
 
+@pytest.mark.filterwarnings("ignore:y holds the text")
 def test_an_unlabelled_test_document_is_not_of_a_class_called_none() -> None:
     texts = ["a good film", "a bad film", "good", "bad"] * 4
     y = ["None", "yes", "None", "yes"] * 4
