@@ -22,6 +22,9 @@ HOW = f"""\
 Training and development parts only, default settings, the tasks of [the defaults](defaults.md) (first run). Unlabelled
 documents, or tokens, count together as {REFERENCE:,.0f}, however many they are
 ([how](mathematics.md#the-objective-eq-6)).
+
+**Not measured again since**: in these figures documents that no statement touches counted as well, and unlabelled data
+counted as {REFERENCE:,.0f} beside labels, too, where they now weigh as much as labelled ones.
 """
 SIZES_TOLD = """\
 ## Sizes
