@@ -24,6 +24,9 @@ as `features=`; the sentence encoder is `all-MiniLM-L6-v2`, as the package `gt-a
 PyTorch and LightGBM learn from its vectors, with `tiltfit.objective` as their loss ([how](howto/any-model.md)). The
 first split is the collection's own where it has one, the others are random. Nothing was chosen on these test parts;
 how vectors stand beside words was chosen on [development parts](howto/embeddings.md).
+
+**Not measured again since** the classifier counts the documents that statements touch as 2,000
+([sizes](mathematics.md#the-objective-eq-6)).
 """
 
 

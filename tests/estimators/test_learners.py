@@ -49,7 +49,7 @@ LABELS = np.array(list("uvw"))[TRUTH]
 
 @pytest.fixture(autouse=True)
 def as_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Objects learn from Eq. 6 as written: the model of words that they are compared with counts its rows once, too."""
+    """Every row counts once, as it does for ``objective``, which fits are compared with."""
     monkeypatch.setattr(components, "REFERENCE", max(100.0, sum(text != "x" for text in TEXTS)))
 
 

@@ -106,10 +106,7 @@ class Options:
                 None if beta is None else float(beta),
                 estimator.scale,
                 sequences=task.is_sequences,
-                sized=method.name == "ap"
-                and estimator.solver != "online"
-                and not kind.generative
-                and kind.learner is None,
+                sized=method.name == "ap" and estimator.solver != "online" and not kind.generative,
                 near_votes=method.name == "ap" and kind.name == "crf" and estimator.base is None,
                 smooth="smooth" in method.needs or estimator.solver == "online",
             ),
