@@ -306,3 +306,16 @@ def test_what_is_beside_x_twice_is_refused() -> None:
     for X in (WithEvidence(TEXTS, ROWS), WithFeatures(TEXTS, np.ones((5, 2)))):
         with pytest.raises(DataError, match=r"write WithEvidence\(WithFeatures\(X, V\), evidence\)"):
             WithFeatures(X, np.ones((5, 2)))
+
+
+def test_rows_in_another_order_are_refused() -> None:
+    X = pd.Series(TEXTS)
+    shuffled = [4, 2, 0, 1, 3]
+    for name, columns in (("evidence", ROWS), ("votes", VOTES)):
+        frame = pd.DataFrame(columns)
+        clf = classifier(word("puck"), word("bat"))
+        with pytest.raises(DataError, match=rf"rows of {name}= are in another order.*{name}\.loc\[X\.index\]"):
+            clf.fit(X, **{name: frame.iloc[shuffled]})
+        clf.fit(X.iloc[shuffled], **{name: frame.iloc[shuffled]})
+        clf.fit(X, **{name: frame.set_index(pd.Index(list("vwxyz")))})  # nobody says what belongs to what: by place
+        clf.fit(TEXTS, **{name: frame})

@@ -62,6 +62,8 @@ class WithEvidence:
 
     def beside(self, inputs: I) -> I:
         """The inputs that were made of X, with the evidence and the votes."""
+        for name in ("evidence", "votes"):
+            _refuse_other_order(self.X, getattr(self, name), name)
         found = inputs
         if self.evidence is not None:
             found = _with_evidence(found, self.evidence)
@@ -69,6 +71,21 @@ class WithEvidence:
             lengths = found.lengths if isinstance(found, Sequences) else None
             found = found.having(votes=Votes.of(self.votes, found.n_instances, lengths, found.instance_excerpt))
         return found
+
+
+def _refuse_other_order(X: Any, given: Any, name: str) -> None:
+    """Rows belong together by their place. Two frames whose indexes are the same labels in another order say that they
+    do not."""
+    ours: Any = getattr(getattr(X, "X", X), "index", None)
+    theirs: Any = getattr(given, "index", None)
+    if not (hasattr(ours, "equals") and hasattr(theirs, "equals")) or len(ours) != len(theirs) or ours.equals(theirs):
+        return
+    if ours.isin(theirs).all() and theirs.isin(ours).all():
+        raise DataError(
+            f"The rows of {name}= are in another order than those of X, by their indexes. Rows are matched by place: "
+            f"pass {name}.loc[X.index].",
+            parameter=name,
+        )
 
 
 def apart(X: Any) -> WithEvidence:
