@@ -191,3 +191,13 @@ REFUSED = [
 def test_what_is_refused(make, error, why: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(error, match=why):
         make()
+
+
+def test_two_sources_do_not_tell_which_is_right() -> None:
+    votes = {"a": ["x", "y", "x", "x"], "b": ["x", "x", "x", "y"]}
+    (said, *_) = statements_from_votes(votes, "agreement")
+    assert said.rationale is not None
+    assert "cannot tell which of them is right" in said.rationale
+    (said, *_) = statements_from_votes({**votes, "c": ["x", "y", "y", "x"]}, "agreement")
+    assert said.rationale is not None
+    assert "cannot tell" not in said.rationale

@@ -34,6 +34,7 @@ _STRENGTHS = 2.0 ** np.arange(9)
 _FEW = 1e-5  # the share of the mixture that a part must have to count
 _LEVEL = 0.95
 _LEAST = 0.01  # shares that are counted or estimated lie this far from 0 and 1
+_TELLING = 3  # sources whose agreement says how right each is
 _KINDS = ("labels", "agreement")
 
 
@@ -162,9 +163,12 @@ def _estimated(said: Votes, pairs: Pairs) -> tuple[FloatArray, list[str]]:
     found = agreement(pairs)
     known = int(np.sum(pairs.known >= 0))
     helped = f"with {known:,} labels" if known else "without labels"
+    few = (
+        "" if known or len(said.said) >= _TELLING else " Two cannot tell which of them is right: give labels, or more."
+    )
     whys = [
         f"{share:.2f} is an estimate {helped}, from the agreement of {len(said.said)} sources, ± {sd:.2f} over "
-        "bootstrap samples; it takes sources for independent."
+        f"bootstrap samples; it takes sources for independent.{few}"
         for share, sd in zip(found.share, found.deviation, strict=True)
     ]
     return np.clip(found.share, _LEAST, 1 - _LEAST), whys
