@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -211,3 +212,15 @@ def _arguments(experiment: Experiment, arguments: Sequence[str] | None) -> argpa
     parser.add_argument("--kept", type=Path, default=KEPT, help="the folder of finished cells")
     parser.add_argument("--docs", type=Path, default=DOCS, help="the folder of pages")
     return parser.parse_args(arguments)
+
+
+def write_between(page: Path, command: str, found: str) -> int:
+    """Put what a command has found between its marks in a page that people write. Returns 1 if it has no place."""
+    begin, end = f"<!-- written by {command} -->\n", "<!-- end -->"
+    text = page.read_text(encoding="utf-8")
+    new, n = re.subn(f"(?s){re.escape(begin)}.*?{end}", lambda _: f"{begin}{found}\n{end}", text)
+    if n != 1:
+        print(f"{page} has no place for the table.", file=sys.stderr)
+        return 1
+    page.write_text(new, encoding="utf-8")
+    return 0

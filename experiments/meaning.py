@@ -11,7 +11,6 @@ Writes the table of ``docs/howto/embeddings.md``. Needs TILTFIT_DATA and ``pip i
 
 from __future__ import annotations
 
-import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ from benchmarks.page import table
 from sklearn.model_selection import train_test_split
 
 from experiments.believe.cells import RULES, Given
+from experiments.command import write_between
 from experiments.defaults.tasks import macro_f1
 from experiments.development import development_split
 from experiments.rules import voted_texts
@@ -159,14 +159,7 @@ def main() -> int:
         ENCODERS.remove(name)
         register_encoder(name, lambda encoder=encoder: encoder)  # type: ignore[misc]
     named_encoder.cache_clear()
-    found, page = as_table(measured()), PAGE.read_text(encoding="utf-8")
-    begin, end = "<!-- written by python -m experiments.meaning -->\n", "<!-- end -->"
-    new, n = re.subn(f"(?s){begin}.*?{end}", lambda _: f"{begin}{found}\n{end}", page)
-    if n != 1:
-        print(f"{PAGE} has no place for the table.", file=sys.stderr)
-        return 1
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    return write_between(PAGE, "python -m experiments.meaning", as_table(measured()))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ TILTFIT_DATA and ``pip install 'tiltfit[embeddings]'``; takes about five minutes
 
 from __future__ import annotations
 
-import re
 import sys
 import time
 import warnings
@@ -19,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 
+from experiments.command import write_between
 from experiments.defaults.tasks import demo, entity_f1
 from experiments.entities import entities
 from tiltfit import TiltTagger
@@ -95,14 +95,7 @@ def table() -> str:
 
 
 def main() -> int:
-    found, page = table(), PAGE.read_text(encoding="utf-8")
-    begin, end = "<!-- written by python -m experiments.token_meaning -->\n", "<!-- end -->"
-    new, n = re.subn(f"(?s){begin}.*?{end}", lambda _: f"{begin}{found}\n{end}", page)
-    if n != 1:
-        print(f"{PAGE} has no place for the table.", file=sys.stderr)
-        return 1
-    PAGE.write_text(new, encoding="utf-8")
-    return 0
+    return write_between(PAGE, "python -m experiments.token_meaning", table())
 
 
 if __name__ == "__main__":
